@@ -1,0 +1,1 @@
+"""Batch import and export: every row has its own fate."""

@@ -1,0 +1,1 @@
+"""The nouns of a batch: frozen, without any input or output."""
