@@ -47,3 +47,13 @@ class Issue:
     parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     level: Level = Level.ERROR
     detail: str | None = None
+
+    @property
+    def keeps_out(self) -> bool:
+        """True when the row can't be processed with it."""
+        return self.level is Level.ERROR
+
+    @property
+    def is_failure(self) -> bool:
+        """True when user code broke, so that the row failed rather than was invalid."""
+        return self.detail is not None

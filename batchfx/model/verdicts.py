@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Self
+from typing import NamedTuple, Self
+from uuid import UUID
+
+from batchfx.model.issues import Issue
 
 
 class Verdict(StrEnum):
@@ -30,8 +33,7 @@ TERMINAL = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """The verdict on one row, with the record it led to or the reason it did not."""
 
     row: int
@@ -87,3 +89,43 @@ class Tally:
         """Return every verdict's count by name, pending included."""
         named = {str(verdict): self.count(verdict) for verdict in Verdict}
         return {**named, "pending": self.pending}
+
+
+RecordId = int | str | UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """What a processor returns for a record that it created; a bare id means the same."""
+
+    record_id: RecordId
+
+
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """What a processor returns for a record that it changed."""
+
+    record_id: RecordId
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """What a processor returns for a record that was already as the row says."""
+
+    record_id: RecordId
+
+
+Result = RecordId | Created | Updated | Unchanged
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a processor decided on the rows it was given.
+
+    *waiting* are rows that refer to a record which a later row of the file may make;
+    they get no outcome yet.
+    """
+
+    outcomes: Sequence[Outcome] = ()
+    issues: Sequence[Issue] = ()
+    waiting: Sequence[int] = ()

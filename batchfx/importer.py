@@ -1,0 +1,231 @@
+"""`Importer`: the one class that an application writes, and what is refused of it.
+
+A subclass fills in parts. The order of the phases, and that none is left out, belongs
+to the framework: whatever would change that is refused when the class is defined.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel
+from sqlalchemy.orm import Session
+
+from batchfx.columns import Column, columns_of
+from batchfx.errors import ContractError, DeclarationError, NotFoundError
+from batchfx.model.verdicts import Result
+
+Row = TypeVar("Row", bound=BaseModel)
+
+DEFAULT_CHUNK_SIZE = 5_000
+CHECK = "check_"
+SEALED = {
+    "validate": "write check_<field> for one field or check_row for several",
+    "run": "the framework runs the phases; write process for one row",
+    "commit": "the framework commits each chunk once; write process for one row",
+}
+NAME = re.compile(r"[a-z][a-z0-9_-]*")
+
+
+class Context:
+    """What a processor may use beside its row.
+
+    Attributes:
+        tenant: Whose batch this is.
+        batch: The batch's number.
+        attempt: 1 for the first run, then one more for each rerun.
+        session: A session in the chunk's transaction. Add, query and flush with it; the
+            framework commits.
+
+    """
+
+    def __init__(self, tenant: str, batch: int, attempt: int, session: Session) -> None:
+        self.tenant = tenant
+        self.batch = batch
+        self.attempt = attempt
+        self.session = session
+        self.calls: list[Callable[[], object]] = []
+
+    def after_commit(self, call: Callable[[], object]) -> None:
+        """Have *call* run once the chunk is committed, if this row went well.
+
+        A process that dies in between leaves it undone: for what must not be lost,
+        write a record that says so instead.
+        """
+        self.calls.append(call)
+
+
+class Importer(Generic[Row]):
+    """One kind of import: a row model and what is done with each row.
+
+    Attributes:
+        name: What the kind is called on the command line; made from the class's name
+            when left out.
+        chunk_size: How many rows are claimed, processed and committed together.
+        savepoints: "group" puts many rows under one savepoint and calls `process` again
+            for rows that were rolled back with a faulty neighbour; "row" calls it once
+            for each row in an attempt, at the price of a savepoint a row.
+
+    """
+
+    name: ClassVar[str] = ""
+    chunk_size: ClassVar[int] = DEFAULT_CHUNK_SIZE
+    savepoints: ClassVar[Literal["group", "row"]] = "group"
+    row_model: ClassVar[type[BaseModel]]
+    columns: ClassVar[dict[str, Column]]
+    checks: ClassVar[dict[str, bool]] = {}
+
+    def __init_subclass__(cls, *, abstract: bool = False, **options: Any) -> None:
+        """Refuse a class that can't work; enter the others in the register."""
+        super().__init_subclass__(**options)
+        model = _row_model(cls)
+        if model is None and not abstract:
+            message = (
+                f"{cls.__qualname__} names no row model: write "
+                f"class {cls.__name__}(Importer[YourModel])."
+            )
+            raise DeclarationError(message)
+        if model is None:
+            return
+        cls.row_model, cls.columns = model, columns_of(model)
+        _refuse_sealed(cls)
+        cls.checks = _find_checks(cls)
+        for method, arity in (("check_row", 1), ("prepare", 2), ("process", 2)):
+            _refuse_arity(cls, method, {arity})
+        if not abstract:
+            cls.complete_declaration()
+            _register(cls)
+
+    @classmethod
+    def complete_declaration(cls) -> None:
+        """Refuse what is still missing in a class that is meant to be used."""
+        if cls.process is Importer.process:
+            message = (
+                f"{cls.__qualname__} has no process: write "
+                "def process(self, row, context) that returns the record's id, "
+                "or use TableImporter."
+            )
+            raise DeclarationError(message)
+
+    def prepare(self, rows: Sequence[Row], context: Context) -> None:
+        """Load what the checks need for these rows of one chunk, in one go."""
+
+    def check_row(self, row: Row) -> None:
+        """Raise `Invalid` when the row's fields don't go together."""
+
+    def process(self, row: Row, context: Context) -> Result:
+        """Store the row; return the record's id, or raise `Invalid` or `Skip`."""
+        message = f"{type(self).__qualname__} has no process."
+        raise ContractError(message)
+
+
+_REGISTER: dict[str, type[Importer[Any]]] = {}
+
+
+def registered() -> dict[str, type[Importer[Any]]]:
+    """Return every importer that is defined, by name, in the order of names."""
+    return dict(sorted(_REGISTER.items()))
+
+
+def find_importer(name: str) -> type[Importer[Any]]:
+    """Return the importer called *name*; raise `NotFoundError` naming those there are."""
+    if name in _REGISTER:
+        return _REGISTER[name]
+    near = difflib.get_close_matches(name, _REGISTER, n=1)
+    hint = f" Did you mean '{near[0]}'?" if near else ""
+    known = ", ".join(sorted(_REGISTER)) or "none; name their module with --importers"
+    message = f"There is no importer called '{name}'.{hint} Known: {known}."
+    raise NotFoundError(message)
+
+
+def _register(cls: type[Importer[Any]]) -> None:
+    if "name" not in vars(cls):
+        stem = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
+        cls.name = stem.removesuffix("_importer") or stem
+    if not NAME.fullmatch(cls.name):
+        message = (
+            f"{cls.__qualname__} is named {cls.name!r}: a name has lower-case letters, "
+            "digits, - and _, and starts with a letter."
+        )
+        raise DeclarationError(message)
+    other = _REGISTER.get(cls.name)
+    if other is not None and _identity(other) != _identity(cls):
+        message = (
+            f"Two importers are named '{cls.name}': {'.'.join(_identity(other))} and "
+            f"{'.'.join(_identity(cls))}. Give one of them another name = '...'."
+        )
+        raise DeclarationError(message)
+    _REGISTER[cls.name] = cls
+
+
+def _identity(cls: type) -> tuple[str, str]:
+    """Return what stays the same when a module is loaded again."""
+    return cls.__module__, cls.__qualname__
+
+
+def _row_model(cls: type[Importer[Any]]) -> type[BaseModel] | None:
+    for base in getattr(cls, "__orig_bases__", ()):
+        origin = get_origin(base)
+        if not (isinstance(origin, type) and issubclass(origin, Importer)):
+            continue
+        (argument,) = get_args(base)
+        if isinstance(argument, type) and issubclass(argument, BaseModel):
+            return argument
+        if not isinstance(argument, TypeVar):
+            message = f"{cls.__qualname__}: {argument!r} is no Pydantic model."
+            raise DeclarationError(message)
+    return getattr(cls, "row_model", None)
+
+
+def _refuse_sealed(cls: type[Importer[Any]]) -> None:
+    for name, instead in SEALED.items():
+        if hasattr(cls, name):
+            message = (
+                f"{cls.__qualname__}.{name}: the phases belong to batchfx; {instead}."
+            )
+            raise DeclarationError(message)
+
+
+def _find_checks(cls: type[Importer[Any]]) -> dict[str, bool]:
+    """Return the checked fields; True where the check is given the row as well."""
+    found: dict[str, bool] = {}
+    for name in dir(cls):
+        if not name.startswith(CHECK) or name == "check_row":
+            continue
+        field = name.removeprefix(CHECK)
+        if field not in cls.row_model.model_fields:
+            raise DeclarationError(_no_such_field(cls, name, field))
+        found[field] = _refuse_arity(cls, name, {1, 2}) == 2
+    return {field: found[field] for field in cls.row_model.model_fields if field in found}
+
+
+def _no_such_field(cls: type[Importer[Any]], method: str, field: str) -> str:
+    fields = list(cls.row_model.model_fields)
+    near = difflib.get_close_matches(field, fields, n=1)
+    instead = f"{CHECK}{near[0]}" if near else f"a field of {', '.join(fields)}"
+    return (
+        f"{cls.__qualname__}.{method}: {cls.row_model.__name__} has no field '{field}'. "
+        f"Did you mean {instead}? (check_row checks several fields together.)"
+    )
+
+
+def _refuse_arity(cls: type[Importer[Any]], name: str, allowed: set[int]) -> int:
+    """Return how many arguments the method takes beside self."""
+    function = inspect.getattr_static(cls, name)
+    expected = {1: "value", 2: "value, row"} if name.startswith(CHECK) else {}
+    expected |= {"check_row": {1: "row"}, "prepare": {2: "rows, context"}}.get(name, {})
+    expected |= {"process": {2: "row, context"}}.get(name, {})
+    if not inspect.isfunction(function) or inspect.iscoroutinefunction(function):
+        message = f"{cls.__qualname__}.{name} must be a plain method, not async or static."
+        raise DeclarationError(message)
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    count = len([p for p in parameters if p.default is p.empty])
+    if count not in allowed or any(p.kind == p.KEYWORD_ONLY for p in parameters):
+        forms = " or ".join(f"{name}(self, {expected[n]})" for n in sorted(allowed))
+        message = f"{cls.__qualname__}.{name} takes the wrong arguments: write {forms}."
+        raise DeclarationError(message)
+    return count

@@ -1,0 +1,212 @@
+"""The database: how it is opened, and which transactions are safe.
+
+SQLite's own default transactions lose updates and commit on their own at every change
+of the schema. Here a reading transaction is ``BEGIN`` and sees one snapshot; a writing
+one is ``BEGIN IMMEDIATE``: it takes the write lock before it reads, so what it read
+still holds when it writes. The journal is a write-ahead log, so readers never wait, and
+every commit is on disk before it is reported (``synchronous = FULL``).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import URL, Connection, Engine, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import GenericFunction
+
+from batchfx.errors import StoreError
+from batchfx.store import schema
+
+BUSY_TIMEOUT_MS = 30_000
+CACHE_KIB = 16_384
+WRITE = "batchfx_write"
+
+# Primary result codes of SQLite (https://sqlite.org/rescode.html) that are about the
+# system and not about what was asked of it.
+SYSTEM_CODES = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_INTERRUPT,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_PROTOCOL,
+        sqlite3.SQLITE_NOTADB,
+    }
+)
+
+
+class now_epoch(GenericFunction[float]):  # noqa: N801 - SQL functions are lower case
+    """The database's clock, in seconds since 1970-01-01 UTC."""
+
+    type = sa.Float()
+    inherit_cache = True
+
+
+@compiles(now_epoch, "sqlite")
+def _now_sqlite(element: Any, compiler: SQLCompiler, **options: Any) -> str:
+    del element, compiler, options
+    return "((julianday('now') - 2440587.5) * 86400.0)"
+
+
+class Store:
+    """An open database that holds batches; make it with `open_store`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    @property
+    def url(self) -> str:
+        """Where the database is, without a password."""
+        return self.engine.url.render_as_string(hide_password=True)
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Open a transaction that sees one state of the database and writes nothing."""
+        with self._faults(), self.engine.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Open a transaction that holds the right to write; commit it at the end.
+
+        Raises:
+            StoreError: The database can't be used now.
+
+        """
+        with (
+            self._faults(),
+            self.engine.connect().execution_options(**{WRITE: True}) as connection,
+            connection.begin(),
+        ):
+            yield connection
+
+    def close(self) -> None:
+        """Close every connection."""
+        self.engine.dispose()
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as error:
+            if is_system_fault(error):
+                raise StoreError(_explain(error, self.url)) from error
+            raise
+
+
+def open_store(url: str) -> Store:
+    """Open the database at *url* and make batchfx's tables where they are missing.
+
+    Raises:
+        StoreError: It can't be opened, is no database, or was made by a newer version.
+
+    """
+    engine = sa.create_engine(_checked(url))
+    if engine.dialect.name == "sqlite":
+        sa.event.listen(engine, "connect", _prepare_connection)
+        sa.event.listen(engine, "begin", _begin)
+    store = Store(engine)
+    with store.read() as connection:
+        is_current = _version(connection) == schema.VERSION
+    if not is_current:
+        with store.write() as connection:
+            _make_tables(connection)
+    return store
+
+
+def is_system_fault(error: BaseException) -> bool:
+    """Tell whether *error* means that the system gave out, and no row is to blame."""
+    if isinstance(error, MemoryError):
+        return True
+    if not isinstance(error, DBAPIError):
+        return False
+    if error.connection_invalidated:
+        return True
+    code = getattr(error.orig, "sqlite_errorcode", None)
+    return code is not None and (code & 0xFF) in SYSTEM_CODES
+
+
+def _checked(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except ArgumentError as error:
+        message = (
+            f"'{url}' is no database address. Write one such as sqlite:///batchfx.db."
+        )
+        raise StoreError(message) from error
+    if parsed.get_backend_name() != "sqlite":
+        message = (
+            f"The database '{parsed.get_backend_name()}' is not supported; "
+            "write an address such as sqlite:///batchfx.db."
+        )
+        raise StoreError(message)
+    if parsed.database in (None, "", ":memory:"):
+        message = (
+            "A database in memory forgets every batch when the process ends; "
+            "name a file: sqlite:///batchfx.db."
+        )
+        raise StoreError(message)
+    return parsed
+
+
+def _prepare_connection(connection: sqlite3.Connection, record: Any) -> None:
+    del record
+    connection.isolation_level = None
+    for pragma in (
+        f"busy_timeout = {BUSY_TIMEOUT_MS}",
+        "journal_mode = WAL",
+        "synchronous = FULL",
+        "foreign_keys = ON",
+        f"cache_size = -{CACHE_KIB}",
+    ):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get(WRITE, False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _version(connection: Connection) -> int:
+    version: int = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+    return version
+
+
+def _make_tables(connection: Connection) -> None:
+    found = _version(connection)
+    if found > schema.VERSION:
+        message = (
+            f"The database was made by a newer batchfx (its tables are version {found}, "
+            f"this one knows {schema.VERSION}). Install that version or a later one."
+        )
+        raise StoreError(message)
+    if found < schema.VERSION:
+        schema.METADATA.create_all(connection)
+        connection.exec_driver_sql(f"PRAGMA user_version = {schema.VERSION}")
+
+
+def _explain(error: DBAPIError, url: str) -> str:
+    reason = str(error.orig)
+    hints = {
+        "locked": "another program is writing to it; try again when that has ended",
+        "readonly": "the file or its folder can't be written; mend its permissions",
+        "full": "the disk is full; make room and run it again, what is done is kept",
+        "unable to open": "its folder must exist and allow writing",
+        "not a database": "the file is something else; name another one",
+    }
+    hint = next((text for sign, text in hints.items() if sign in reason), "")
+    return f"The database {url} can't be used: {reason}" + (f" ({hint})." if hint else ".")
+
+

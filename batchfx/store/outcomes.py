@@ -1,0 +1,238 @@
+"""What became of each row, and what was wrong with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from batchfx.model.issues import Issue, Level, Phase
+from batchfx.model.verdicts import TERMINAL, Outcome, Verdict
+from batchfx.store import bulk
+from batchfx.store.schema import DUPLICATE, ISSUE, OUTCOME, BatchKey, scope
+
+ISSUE_COLUMNS = (
+    "row",
+    "level",
+    "phase",
+    "field",
+    "code",
+    "message",
+    "value",
+    "suggestion",
+    "parameters",
+    "detail",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class IssueGroup:
+    """Issues of one cause: how many, and one of them as the example."""
+
+    level: Level
+    phase: Phase
+    field: str | None
+    code: str
+    count: int
+    message: str
+    row: int | None
+    value: str | None
+    suggestion: str | None
+
+
+def terminal_rows(
+    connection: Connection, key: BatchKey, first_row: int, last_row: int
+) -> list[int]:
+    """Return the rows of the range that no attempt may touch again."""
+    statement = sa.select(OUTCOME.c.row).where(
+        OUTCOME.c.batch == scope(key),
+        OUTCOME.c.row.between(first_row, last_row),
+        OUTCOME.c.verdict.in_(sorted(TERMINAL)),
+    )
+    return list(connection.execute(statement).scalars())
+
+
+def terminal_among(
+    connection: Connection, key: BatchKey, rows: Collection[int]
+) -> set[int]:
+    """Return those of *rows* that no attempt may touch again."""
+    found: set[int] = set()
+    for part in bulk.slices(rows):
+        statement = sa.select(OUTCOME.c.row).where(
+            OUTCOME.c.batch == scope(key),
+            OUTCOME.c.row.in_(part),
+            OUTCOME.c.verdict.in_(sorted(TERMINAL)),
+        )
+        found.update(connection.execute(statement).scalars())
+    return found
+
+
+def forget_unfinished(
+    connection: Connection, key: BatchKey, first_row: int, last_row: int
+) -> None:
+    """Delete the outcomes and issues of the range's rows that are not terminal."""
+    of_range = (
+        OUTCOME.c.batch == scope(key),
+        OUTCOME.c.row.between(first_row, last_row),
+    )
+    finished = sa.select(OUTCOME.c.row).where(
+        *of_range, OUTCOME.c.verdict.in_(sorted(TERMINAL))
+    )
+    connection.execute(
+        sa.delete(ISSUE).where(
+            ISSUE.c.batch == scope(key),
+            ISSUE.c.row.between(first_row, last_row),
+            ISSUE.c.row.not_in(finished),
+        )
+    )
+    connection.execute(
+        sa.delete(OUTCOME).where(*of_range, OUTCOME.c.verdict.not_in(sorted(TERMINAL)))
+    )
+
+
+def add(
+    connection: Connection, key: BatchKey, attempt: int, outcomes: Sequence[Outcome]
+) -> None:
+    """Write the outcomes; a row that has one already is an error of the database."""
+    columns = ("batch", "row", "verdict", "record_id", "reason", "attempt")
+    rows = [
+        (key.number, row, verdict.value, record, reason, attempt)
+        for row, verdict, record, reason in outcomes
+    ]
+    bulk.insert_rows(connection, OUTCOME, columns, rows)
+
+
+def add_issues(
+    connection: Connection, key: BatchKey, attempt: int, issues: Sequence[Issue]
+) -> None:
+    """Write the issues."""
+    rows = [
+        (key.number, attempt, *(_plain(issue, name) for name in ISSUE_COLUMNS))
+        for issue in issues
+    ]
+    bulk.insert_rows(connection, ISSUE, ("batch", "attempt", *ISSUE_COLUMNS), rows)
+
+
+def page(
+    connection: Connection, key: BatchKey, verdict: Verdict | None, after: int, limit: int
+) -> list[tuple[int, Outcome]]:
+    """Return (attempt, outcome) of rows after row *after*, in order of rows."""
+    statement = (
+        sa.select(
+            OUTCOME.c.attempt,
+            OUTCOME.c.row,
+            OUTCOME.c.verdict,
+            OUTCOME.c.record_id,
+            OUTCOME.c.reason,
+        )
+        .where(OUTCOME.c.batch == scope(key), OUTCOME.c.row > after)
+        .order_by(OUTCOME.c.row)
+        .limit(limit)
+    )
+    if verdict is not None:
+        statement = statement.where(OUTCOME.c.verdict == verdict)
+    return [
+        (attempt, Outcome(row, Verdict(name), record, reason))
+        for attempt, row, name, record, reason in connection.execute(statement)
+    ]
+
+
+def issues_of(
+    connection: Connection, key: BatchKey, rows: Collection[int]
+) -> dict[int, list[Issue]]:
+    """Return the issues of each of *rows*, in the order in which they were found."""
+    found: dict[int, list[Issue]] = {}
+    for part in bulk.slices(rows):
+        statement = (
+            sa.select(*(ISSUE.c[name] for name in ISSUE_COLUMNS))
+            .where(ISSUE.c.batch == scope(key), ISSUE.c.row.in_(part))
+            .order_by(ISSUE.c.row, ISSUE.c.id)
+        )
+        for row in connection.execute(statement):
+            found.setdefault(row.row, []).append(_issue(row))
+    return found
+
+
+def file_issues(connection: Connection, key: BatchKey) -> list[Issue]:
+    """Return what was noticed about the file as a whole."""
+    statement = (
+        sa.select(*(ISSUE.c[name] for name in ISSUE_COLUMNS))
+        .where(ISSUE.c.batch == scope(key), ISSUE.c.row.is_(None))
+        .order_by(ISSUE.c.id)
+    )
+    return [_issue(row) for row in connection.execute(statement)]
+
+
+def groups(connection: Connection, key: BatchKey) -> Iterator[IssueGroup]:
+    """Yield the issues by cause, the most frequent first."""
+    cause = (ISSUE.c.level, ISSUE.c.phase, ISSUE.c.field, ISSUE.c.code)
+    counted = (
+        sa.select(*cause, sa.func.count().label("count"), sa.func.min(ISSUE.c.id).label("id"))
+        .where(ISSUE.c.batch == scope(key))
+        .group_by(*cause)
+        .subquery()
+    )
+    example = sa.select(
+        counted, ISSUE.c.message, ISSUE.c.row, ISSUE.c.value, ISSUE.c.suggestion
+    ).join(ISSUE, ISSUE.c.id == counted.c.id)
+    for found in connection.execute(
+        example.order_by(counted.c["count"].desc(), counted.c.id)
+    ):
+        yield IssueGroup(
+            Level(found.level),
+            Phase(found.phase),
+            found.field,
+            found.code,
+            found[4],
+            found.message,
+            found.row,
+            found.value,
+            found.suggestion,
+        )
+
+
+def replace_duplicates(
+    connection: Connection, key: BatchKey, rows: Sequence[tuple[int, str, int]]
+) -> None:
+    """Keep (row, field, first row) for values that an earlier row has already."""
+    connection.execute(sa.delete(DUPLICATE).where(DUPLICATE.c.batch == scope(key)))
+    bulk.insert_rows(
+        connection,
+        DUPLICATE,
+        ("batch", "row", "field", "first_row"),
+        [(key.number, *row) for row in rows],
+    )
+
+
+def duplicates(
+    connection: Connection, key: BatchKey, first_row: int, last_row: int
+) -> pl.DataFrame:
+    """Return the range's duplicates as a frame of row, field and first_row."""
+    statement = (
+        sa.select(DUPLICATE.c.row, DUPLICATE.c.field, DUPLICATE.c.first_row)
+        .where(
+            DUPLICATE.c.batch == scope(key), DUPLICATE.c.row.between(first_row, last_row)
+        )
+        .order_by(DUPLICATE.c.row)
+    )
+    found = connection.execute(statement).all()
+    schema = {"row": pl.UInt32, "field": pl.String, "first_row": pl.UInt32}
+    return pl.DataFrame([tuple(row) for row in found], schema=schema, orient="row")
+
+
+def _plain(issue: Issue, name: str) -> Any:
+    value = getattr(issue, name)
+    if name == "parameters":
+        return json.dumps(dict(value), ensure_ascii=False, default=str)
+    return str(value) if name in {"level", "phase"} else value
+
+
+def _issue(row: Any) -> Issue:
+    values = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public accessor
+    level, phase = Level(values.pop("level")), Phase(values.pop("phase"))
+    return Issue(level=level, phase=phase, **values)
