@@ -1,0 +1,37 @@
+"""What batchfx imports is what an installation without extras brings."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions, requires
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def imported(source: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module.partition(".")[0]
+
+
+def distributions_used(top: str) -> set[str]:
+    sources = (path.read_text("utf-8") for path in ROOT.glob(f"{top}/**/*.py"))
+    names = {name for source in sources for name in imported(source)}
+    others = names - sys.stdlib_module_names - {top}
+    return {packages_distributions()[name][0].lower() for name in others}
+
+
+def core_requirements() -> set[str]:
+    lines = [line for line in requires("batchfx") or [] if "extra ==" not in line]
+    return {re.split(r"[^\w-]", line)[0].lower() for line in lines}
+
+
+def test_batchfx_imports_exactly_its_core_dependencies() -> None:
+    # Pydantic imports email-validator for EmailStr.
+    assert distributions_used("batchfx") | {"email-validator"} == core_requirements()
