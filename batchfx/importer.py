@@ -16,13 +16,13 @@ from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
 from batchfx.columns import Column, columns_of
-from batchfx.errors import ContractError, DeclarationError, NotFoundError
-from batchfx.model.verdicts import Result
+from batchfx.errors import DeclarationError, NotFoundError
 
 Row = TypeVar("Row", bound=BaseModel)
 
 DEFAULT_CHUNK_SIZE = 5_000
 CHECK = "check_"
+WITH_ROW = 2  # arguments of a check that is given the row beside the value
 SEALED = {
     "validate": "write check_<field> for one field or check_row for several",
     "run": "the framework runs the phases; write process for one row",
@@ -38,6 +38,7 @@ class Context:
         tenant: Whose batch this is.
         batch: The batch's number.
         attempt: 1 for the first run, then one more for each rerun.
+        row: The number of the row that is processed, as a person sees it in the file.
         session: A session in the chunk's transaction. Add, query and flush with it; the
             framework commits.
 
@@ -48,7 +49,8 @@ class Context:
         self.batch = batch
         self.attempt = attempt
         self.session = session
-        self.calls: list[Callable[[], object]] = []
+        self.row: int | None = None
+        self.calls: list[tuple[int | None, Callable[[], object]]] = []
 
     def after_commit(self, call: Callable[[], object]) -> None:
         """Have *call* run once the chunk is committed, if this row went well.
@@ -56,7 +58,7 @@ class Context:
         A process that dies in between leaves it undone: for what must not be lost,
         write a record that says so instead.
         """
-        self.calls.append(call)
+        self.calls.append((self.row, call))
 
 
 class Importer(Generic[Row]):
@@ -111,16 +113,24 @@ class Importer(Generic[Row]):
             )
             raise DeclarationError(message)
 
+    @classmethod
+    def unique_together(cls) -> tuple[tuple[str, ...], ...]:
+        """Return the sets of fields whose values no two rows of a file may share."""
+        return tuple((name,) for name, column in cls.columns.items() if column.unique)
+
     def prepare(self, rows: Sequence[Row], context: Context) -> None:
         """Load what the checks need for these rows of one chunk, in one go."""
 
     def check_row(self, row: Row) -> None:
         """Raise `Invalid` when the row's fields don't go together."""
 
-    def process(self, row: Row, context: Context) -> Result:
-        """Store the row; return the record's id, or raise `Invalid` or `Skip`."""
-        message = f"{type(self).__qualname__} has no process."
-        raise ContractError(message)
+    def process(self, row: Row, context: Context) -> Any:
+        """Store the row; return the record or its id, or raise `Invalid` or `Skip`.
+
+        A record that was added to the session need not be flushed: its primary key is
+        read after the whole group was. `Updated` and `Unchanged` say what else may
+        have become of it.
+        """
 
 
 _REGISTER: dict[str, type[Importer[Any]]] = {}
@@ -199,7 +209,7 @@ def _find_checks(cls: type[Importer[Any]]) -> dict[str, bool]:
         field = name.removeprefix(CHECK)
         if field not in cls.row_model.model_fields:
             raise DeclarationError(_no_such_field(cls, name, field))
-        found[field] = _refuse_arity(cls, name, {1, 2}) == 2
+        found[field] = _refuse_arity(cls, name, {1, WITH_ROW}) == WITH_ROW
     return {field: found[field] for field in cls.row_model.model_fields if field in found}
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, Self
-from uuid import UUID
+from typing import Any, NamedTuple, Self
 
 from batchfx.model.issues import Issue
 
@@ -85,37 +84,43 @@ class Tally:
         """True when every row ended in a terminal verdict."""
         return self.pending == 0 and self.faulty == 0
 
+    def __add__(self, other: Tally) -> Tally:
+        """Return the tally of the rows of both."""
+        return Tally(
+            self.total + other.total,
+            *(self.count(verdict) + other.count(verdict) for verdict in Verdict),
+        )
+
     def counts(self) -> dict[str, int]:
         """Return every verdict's count by name, pending included."""
         named = {str(verdict): self.count(verdict) for verdict in Verdict}
         return {**named, "pending": self.pending}
 
 
-RecordId = int | str | UUID
-
-
 @dataclass(frozen=True, slots=True)
 class Created:
-    """What a processor returns for a record that it created; a bare id means the same."""
+    """What a processor returns for a record that it created; bare it means the same.
 
-    record_id: RecordId
+    *record* is the record's id (a number, a text or a UUID), or the record itself as it
+    was added to the session.
+    """
+
+    record: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Updated:
     """What a processor returns for a record that it changed."""
 
-    record_id: RecordId
+    record: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Unchanged:
     """What a processor returns for a record that was already as the row says."""
 
-    record_id: RecordId
+    record: Any
 
-
-Result = RecordId | Created | Updated | Unchanged
 
 
 @dataclass(frozen=True, slots=True)

@@ -219,6 +219,13 @@ def note(connection: Connection, hold: Hold, **values: Any) -> None:
         raise lost(hold)
 
 
+def require(connection: Connection, hold: Hold) -> None:
+    """Raise `LeaseLostError` when the hold was lost; for a writing transaction."""
+    statement = sa.select(BATCH.c.id).where(*_owned(hold))
+    if connection.execute(statement).one_or_none() is None:
+        raise lost(hold)
+
+
 def lost(hold: Hold) -> LeaseLostError:
     """Return the error for a hold that another worker has taken over."""
     return LeaseLostError(

@@ -138,7 +138,7 @@ def renew(connection: Connection, worker: str, ttl: float) -> set[tuple[int, int
         .values(lease_until=now_epoch() + ttl)
         .returning(CHUNK.c.batch, CHUNK.c.ordinal)
     )
-    return {(batch, ordinal) for batch, ordinal in connection.execute(statement)}
+    return set(connection.execute(statement))
 
 
 def commit(connection: Connection, claim: Claim, waited_at: int | None) -> Tally:
@@ -211,8 +211,8 @@ def release_all(connection: Connection, hold: Hold) -> None:
     )
 
 
-def requeue(connection: Connection, key: BatchKey) -> int:
-    """Queue every chunk that has rows which are not terminal; return how many."""
+def requeue(connection: Connection, key: BatchKey) -> None:
+    """Queue every chunk that has rows which are not terminal, its tally counted anew."""
     terminal = sum((CHUNK.c[v.value] for v in sorted(TERMINAL)), start=sa.literal(0))
     step = CHUNK_MOVES["requeue"]
     statement = (
@@ -222,9 +222,27 @@ def requeue(connection: Connection, key: BatchKey) -> int:
             CHUNK.c.state.in_(sorted(step.sources)),
             CHUNK.c.rows > terminal,
         )
-        .values(state=step.target, round=0, waited_at=None)
+        .values(
+            state=step.target,
+            round=0,
+            waited_at=None,
+            **{v.value: _counted(v) for v in Verdict},
+        )
     )
-    return connection.execute(statement).rowcount
+    connection.execute(statement)
+
+
+def _counted(verdict: Verdict) -> sa.ScalarSelect[int]:
+    return (
+        sa.select(sa.func.count())
+        .where(
+            OUTCOME.c.batch == CHUNK.c.batch,
+            OUTCOME.c.row.between(CHUNK.c.first_row, CHUNK.c.last_row),
+            OUTCOME.c.verdict == verdict,
+        )
+        .correlate(CHUNK)
+        .scalar_subquery()
+    )
 
 
 def recount(
@@ -239,7 +257,7 @@ def recount(
         )
         .group_by(OUTCOME.c.verdict)
     )
-    return Tally.of(rows, {verdict: n for verdict, n in connection.execute(statement)})
+    return Tally.of(rows, dict(connection.execute(statement).all()))
 
 
 def stored_tallies(

@@ -26,6 +26,7 @@ from batchfx.store import schema
 
 BUSY_TIMEOUT_MS = 30_000
 CACHE_KIB = 16_384
+JOURNAL_BYTES = 64 << 20  # what the journal is cut back to after a large transaction
 WRITE = "batchfx_write"
 
 # Primary result codes of SQLite (https://sqlite.org/rescode.html) that are about the
@@ -168,6 +169,7 @@ def _prepare_connection(connection: sqlite3.Connection, record: Any) -> None:
         f"busy_timeout = {BUSY_TIMEOUT_MS}",
         "journal_mode = WAL",
         "synchronous = FULL",
+        f"journal_size_limit = {JOURNAL_BYTES}",
         "foreign_keys = ON",
         f"cache_size = -{CACHE_KIB}",
     ):

@@ -45,14 +45,12 @@ class IssueGroup:
     suggestion: str | None
 
 
-def terminal_rows(
+def decided_rows(
     connection: Connection, key: BatchKey, first_row: int, last_row: int
 ) -> list[int]:
-    """Return the rows of the range that no attempt may touch again."""
+    """Return the rows of the range that have an outcome."""
     statement = sa.select(OUTCOME.c.row).where(
-        OUTCOME.c.batch == scope(key),
-        OUTCOME.c.row.between(first_row, last_row),
-        OUTCOME.c.verdict.in_(sorted(TERMINAL)),
+        OUTCOME.c.batch == scope(key), OUTCOME.c.row.between(first_row, last_row)
     )
     return list(connection.execute(statement).scalars())
 
@@ -72,26 +70,20 @@ def terminal_among(
     return found
 
 
-def forget_unfinished(
-    connection: Connection, key: BatchKey, first_row: int, last_row: int
-) -> None:
-    """Delete the outcomes and issues of the range's rows that are not terminal."""
-    of_range = (
-        OUTCOME.c.batch == scope(key),
-        OUTCOME.c.row.between(first_row, last_row),
+def reopen(connection: Connection, key: BatchKey) -> None:
+    """Delete the outcomes that are not terminal, and the issues of rows without one."""
+    connection.execute(
+        sa.delete(OUTCOME).where(
+            OUTCOME.c.batch == scope(key), OUTCOME.c.verdict.not_in(sorted(TERMINAL))
+        )
     )
-    finished = sa.select(OUTCOME.c.row).where(
-        *of_range, OUTCOME.c.verdict.in_(sorted(TERMINAL))
+    decided = sa.exists().where(
+        OUTCOME.c.batch == ISSUE.c.batch, OUTCOME.c.row == ISSUE.c.row
     )
     connection.execute(
         sa.delete(ISSUE).where(
-            ISSUE.c.batch == scope(key),
-            ISSUE.c.row.between(first_row, last_row),
-            ISSUE.c.row.not_in(finished),
+            ISSUE.c.batch == scope(key), ISSUE.c.row.is_not(None), ~decided
         )
-    )
-    connection.execute(
-        sa.delete(OUTCOME).where(*of_range, OUTCOME.c.verdict.not_in(sorted(TERMINAL)))
     )
 
 
@@ -118,10 +110,10 @@ def add_issues(
     bulk.insert_rows(connection, ISSUE, ("batch", "attempt", *ISSUE_COLUMNS), rows)
 
 
-def page(
-    connection: Connection, key: BatchKey, verdict: Verdict | None, after: int, limit: int
-) -> list[tuple[int, Outcome]]:
-    """Return (attempt, outcome) of rows after row *after*, in order of rows."""
+def of_range(
+    connection: Connection, key: BatchKey, first_row: int, last_row: int
+) -> dict[int, tuple[int, Outcome]]:
+    """Return (attempt, outcome) of each decided row of the range."""
     statement = (
         sa.select(
             OUTCOME.c.attempt,
@@ -130,16 +122,19 @@ def page(
             OUTCOME.c.record_id,
             OUTCOME.c.reason,
         )
-        .where(OUTCOME.c.batch == scope(key), OUTCOME.c.row > after)
+        .where(OUTCOME.c.batch == scope(key), OUTCOME.c.row.between(first_row, last_row))
         .order_by(OUTCOME.c.row)
-        .limit(limit)
     )
-    if verdict is not None:
-        statement = statement.where(OUTCOME.c.verdict == verdict)
-    return [
-        (attempt, Outcome(row, Verdict(name), record, reason))
+    return {
+        row: (attempt, Outcome(row, Verdict(name), record, reason))
         for attempt, row, name, record, reason in connection.execute(statement)
-    ]
+    }
+
+
+def count(connection: Connection, key: BatchKey) -> int:
+    """Return how many rows of the batch have an outcome."""
+    statement = sa.select(sa.func.count()).where(OUTCOME.c.batch == scope(key))
+    return connection.execute(statement.select_from(OUTCOME)).scalar_one()
 
 
 def issues_of(

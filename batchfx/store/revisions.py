@@ -20,6 +20,8 @@ def add(
     connection: Connection, key: BatchKey, origin: str, rows: Sequence[tuple[int, Any]]
 ) -> None:
     """Keep new cells, (row, values by the frame's column), as each row's next version."""
+    if not rows:
+        return
     made_at = connection.execute(sa.select(now_epoch())).scalar_one()
     versions = _versions(connection, key, [row for row, _ in rows])
     connection.execute(
@@ -49,7 +51,7 @@ def latest(
         )
         .order_by(REVISION.c.row, REVISION.c.version)
     )
-    return {row: cells for row, cells in connection.execute(statement)}
+    return dict(connection.execute(statement).all())
 
 
 def lay_over(
@@ -59,7 +61,7 @@ def lay_over(
     if not cells:
         return frame
     replaced = frame.filter(pl.col(ROW).is_in(list(cells)))
-    names = [name for name in frame.columns if name not in {ROW}]
+    names = [name for name in frame.columns if name != ROW]
     rows = [
         (row, *(cells[row].get(name) for name in names)) for row in replaced[ROW].to_list()
     ]
@@ -78,7 +80,7 @@ def _versions(
             .where(REVISION.c.batch == scope(key), REVISION.c.row.in_(part))
             .group_by(REVISION.c.row)
         )
-        found.update({row: version for row, version in connection.execute(statement)})
+        found.update(connection.execute(statement).all())
     return found
 
 

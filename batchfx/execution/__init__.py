@@ -1,0 +1,1 @@
+"""Where rows, files and the store meet."""

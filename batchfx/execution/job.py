@@ -1,0 +1,66 @@
+"""Everything that the steps of one run of one batch have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+from sqlalchemy.engine import Connection
+
+from batchfx.importer import Importer
+from batchfx.model.blocks import FAULTS, KINDS, ROW, column_name
+from batchfx.pipeline.plan import RowPlan, plan_of
+from batchfx.store import chunks, revisions
+from batchfx.store.batches import Batch, Hold
+from batchfx.store.engine import Store
+from batchfx.store.schema import BatchKey
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A run of a batch by the worker that holds it."""
+
+    store: Store
+    hold: Hold
+    importer: type[Importer[Any]]
+    plan: RowPlan
+    positions: Mapping[str, int]
+    attempt: int
+    dry_run: bool
+    max_error_rate: float | None
+
+    @property
+    def key(self) -> BatchKey:
+        """The batch."""
+        return self.hold.key
+
+
+def job_of(store: Store, hold: Hold, batch: Batch, importer: type[Importer[Any]]) -> Job:
+    """Return the job of running *batch* under *hold*."""
+    return Job(
+        store=store,
+        hold=hold,
+        importer=importer,
+        plan=plan_of(importer.row_model),
+        positions=batch.mapping,
+        attempt=batch.attempt,
+        dry_run=batch.dry_run,
+        max_error_rate=batch.max_error_rate,
+    )
+
+
+def read_cells(
+    connection: Connection,
+    key: BatchKey,
+    ordinal: int,
+    positions: Mapping[str, int],
+) -> pl.DataFrame:
+    """Return a chunk's rows as text, corrections laid over, columns named by field."""
+    names = {column_name(position): field for field, position in positions.items()}
+    columns = [ROW, *names, FAULTS, KINDS]
+    frame = chunks.read_block(connection, key, ordinal, columns)
+    first, last = frame[ROW][0], frame[ROW][-1]
+    corrected = revisions.latest(connection, key, first, last)
+    return revisions.lay_over(frame, corrected).rename(names)

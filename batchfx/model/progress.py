@@ -1,0 +1,46 @@
+"""How far a batch is: a view, computed from the tally and the clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from batchfx.model.states import BatchState
+from batchfx.model.verdicts import Tally
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where an attempt stands after *seconds*.
+
+    *before* is how many rows were decided when the attempt began, so that rate and time
+    left speak of this attempt alone. While the source is staged, *tally* has the rows
+    read so far, and the total is not known yet.
+    """
+
+    state: BatchState
+    tally: Tally
+    before: int
+    seconds: float
+
+    @property
+    def is_counted(self) -> bool:
+        """True when the total is known."""
+        return self.state is not BatchState.STAGING
+
+    @property
+    def share(self) -> float:
+        """What part of all rows is decided, 0 to 1; 1 only when none is pending."""
+        return self.tally.decided / self.tally.total if self.tally.total else 0.0
+
+    @property
+    def rate(self) -> float:
+        """Rows a second in this attempt: read while staging, else decided."""
+        done = self.tally.decided - self.before if self.is_counted else self.tally.total
+        return max(0, done) / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds until the last row at the present rate; None when that says nothing."""
+        if not self.is_counted or self.rate <= 0:
+            return None
+        return self.tally.pending / self.rate

@@ -1,0 +1,140 @@
+"""The phases that an importer writes as methods: check_<field>, then check_row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pydantic import BaseModel
+
+from batchfx.errors import ContractError
+from batchfx.importer import CHECK, Importer
+from batchfx.model.blocks import ROW
+from batchfx.model.issues import Issue, Phase
+from batchfx.pipeline.failures import issue_of
+from batchfx.pipeline.validate import Validated
+
+Pairs = list[tuple[int, BaseModel]]
+
+
+def needs_rows(importer: type[Importer[Any]]) -> bool:
+    """Tell whether a check of *importer* looks at whole rows."""
+    return (
+        importer.check_row is not Importer.check_row
+        or importer.prepare is not Importer.prepare
+        or any(importer.checks.values())
+    )
+
+
+def pairs_of(validated: Validated) -> Pairs:
+    """Return the number and the model instance of every sound row."""
+    sound = validated.sound
+    numbers = validated.frame[ROW].filter(sound).to_list()
+    return list(zip(numbers, validated.rows(sound), strict=True))
+
+
+def checked(
+    importer: Importer[Any], validated: Validated, pairs: Pairs
+) -> tuple[Validated, Pairs]:
+    """Run every check; return what they found and the rows that are still sound.
+
+    *pairs* are the rows that were sound so far, or none when `needs_rows` is false.
+    """
+    issues: list[Issue] = []
+    for field, takes_row in type(importer).checks.items():
+        check = getattr(importer, CHECK + field)
+        if takes_row:
+            issues += _check_each(check, field, pairs, validated)
+        else:
+            issues += _check_values(check, field, validated)
+    validated, pairs = _without(validated, pairs, issues)
+    if type(importer).check_row is Importer.check_row:
+        return validated, pairs
+    return _without(validated, pairs, _check_rows(importer, pairs))
+
+
+def _without(
+    validated: Validated, pairs: Pairs, issues: Sequence[Issue]
+) -> tuple[Validated, Pairs]:
+    if not issues:
+        return validated, pairs
+    out = {issue.row for issue in issues if issue.keeps_out}
+    return (
+        validated.with_issues(issues),
+        [pair for pair in pairs if pair[0] not in out],
+    )
+
+
+def _check_values(
+    check: Callable[[Any], object], field: str, validated: Validated
+) -> list[Issue]:
+    """Call a check once for each distinct value that is good so far."""
+    column = validated.frame[field]
+    good = column.is_not_null() & ~validated.bad[field]
+    values = column.filter(good).to_list()
+    errors: dict[Any, Exception] = {}
+    for value in _distinct(values):
+        error = _refusal(check, value)
+        if error is not None:
+            errors[value] = error
+    if not errors:
+        return []
+    numbers = validated.frame[ROW].filter(good).to_list()
+    return [
+        issue_of(
+            errors[value], Phase.CHECK, row=n, field=field, value=_shown(validated, field, value)
+        )
+        for n, value in zip(numbers, values, strict=True)
+        if value in errors
+    ]
+
+
+def _distinct(values: list[Any]) -> list[Any]:
+    return list(dict.fromkeys(values))
+
+
+def _check_each(
+    check: Callable[[Any, Any], object], field: str, pairs: Pairs, validated: Validated
+) -> list[Issue]:
+    found: list[Issue] = []
+    for number, row in pairs:
+        value = getattr(row, field)
+        if value is None:
+            continue
+        error = _refusal(check, value, row)
+        if error is not None:
+            shown = _shown(validated, field, value)
+            found.append(
+                issue_of(error, Phase.CHECK, row=number, field=field, value=shown)
+            )
+    return found
+
+
+def _check_rows(importer: Importer[Any], pairs: Pairs) -> list[Issue]:
+    check = importer.check_row
+    found: list[Issue] = []
+    for number, row in pairs:
+        error = _refusal(check, row)
+        if error is not None:
+            found.append(issue_of(error, Phase.ROW, row=number))
+    return found
+
+
+def _refusal(check: Callable[..., object], *arguments: Any) -> Exception | None:
+    try:
+        answer = check(*arguments)
+    except Exception as error:  # noqa: BLE001 - the application's code: any error is that row's
+        return error
+    if answer is None:
+        return None
+    name = getattr(check, "__name__", "a check")
+    return ContractError(
+        f"{name} returned {answer!r}. A check returns nothing: "
+        "it raises Invalid(code, message) when the value is wrong."
+    )
+
+
+def _shown(validated: Validated, field: str, value: Any) -> str:
+    return "•••" if validated.plan.columns[field].sensitive else str(value)
+
+

@@ -1,0 +1,102 @@
+"""Which column of the file is which field of the row model."""
+
+from __future__ import annotations
+
+import difflib
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+from batchfx.columns import Column
+from batchfx.errors import SourceError
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """The position in the file of each field found, and the headers left over."""
+
+    positions: Mapping[str, int]
+    unknown: tuple[str, ...]
+
+
+def match(
+    model: type[BaseModel], columns: Mapping[str, Column], header: Sequence[str]
+) -> Matched:
+    """Find each field's column: by its exact header first, then by a folded one.
+
+    Folded, case, accents, blanks and punctuation don't count.
+
+    Raises:
+        SourceError: ``missing_column`` when a required field has no column;
+            ``duplicate_column`` when two columns could be one field.
+
+    """
+    positions: dict[str, int] = {}
+    for fold in (str, folded):
+        for field, column in columns.items():
+            if field in positions:
+                continue
+            names = {fold(name) for name in (column.header(field), *column.aliases, field)}
+            taken = set(positions.values())
+            found = [
+                position
+                for position, name in enumerate(header)
+                if name and position not in taken and fold(name) in names
+            ]
+            if len(found) > 1:
+                raise _doubled(field, column, [header[position] for position in found])
+            if found:
+                positions[field] = found[0]
+    _refuse_missing(model, columns, header, positions)
+    unknown = [n for i, n in enumerate(header) if n and i not in positions.values()]
+    ordered = {field: positions[field] for field in columns if field in positions}
+    return Matched(ordered, tuple(unknown))
+
+
+def folded(name: str) -> str:
+    """Return *name* without case, accents, blanks and punctuation."""
+    decomposed = unicodedata.normalize("NFKD", name)
+    plain = "".join(c for c in decomposed if not unicodedata.combining(c))
+    kept = "".join(c for c in plain.casefold() if c.isalnum())
+    return kept or name
+
+
+def _refuse_missing(
+    model: type[BaseModel],
+    columns: Mapping[str, Column],
+    header: Sequence[str],
+    positions: Mapping[str, int],
+) -> None:
+    missing = [
+        field
+        for field in columns
+        if field not in positions and model.model_fields[field].is_required()
+    ]
+    if not missing:
+        return
+    free = [n for i, n in enumerate(header) if n and i not in positions.values()]
+    wanted = ", ".join(
+        f"'{columns[field].header(field)}'{_nearest(columns[field].header(field), free)}"
+        for field in missing
+    )
+    noun = "column" if len(missing) == 1 else "columns"
+    there = ", ".join(f"'{name}'" for name in header if name)
+    message = f"The file has no {noun} {wanted}. It has: {there}."
+    raise SourceError("missing_column", message, fields=missing)
+
+
+def _nearest(name: str, header: Sequence[str]) -> str:
+    by_fold = {folded(each): each for each in header}
+    near = difflib.get_close_matches(folded(name), by_fold, n=1)
+    return f" (is '{by_fold[near[0]]}' meant? then rename it)" if near else ""
+
+
+def _doubled(field: str, column: Column, found: Sequence[str]) -> SourceError:
+    listed = " and ".join(f"'{name}'" for name in found)
+    message = (
+        f"The columns {listed} could both be '{column.header(field)}'. "
+        "Rename or remove all but one of them."
+    )
+    return SourceError("duplicate_column", message, field=field, names=list(found))
