@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from operator import itemgetter
 from typing import Any
 
 import polars as pl
@@ -123,8 +122,7 @@ def _write(
 ) -> None:
     refused = [issue for issue in validated.issues if issue.row is not None]
     verdicts = _refusals(refused)
-    ordered = sorted([*verdicts, *decision.outcomes], key=itemgetter(0))
-    outcomes.add(connection, job.key, job.attempt, ordered)
+    outcomes.add(connection, job.key, job.attempt, [*verdicts, *decision.outcomes])
     outcomes.add_issues(
         connection, job.key, job.attempt, [*refused, *decision.issues]
     )

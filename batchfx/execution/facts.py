@@ -11,7 +11,7 @@ rows whose hashes meet are compared by value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import polars as pl
 
@@ -22,56 +22,62 @@ from batchfx.store import batches, chunks, outcomes
 
 HASHES_AT_ONCE = 2_000_000  # 8 bytes each
 
-HASH = "hash"
+Fields = tuple[str, ...]
+Repeated = tuple[int, str, int]  # row, its fields, the first row that has the values
 
 
-def find_duplicates(job: Job) -> int:
-    """Find every repeated value of the unique columns and keep it; return how many."""
-    found: list[tuple[int, str, int]] = []
-    for fields in job.importer.unique_together():
-        if all(field in job.positions for field in fields):
-            found += _duplicates(job, fields)
+def find_duplicates(job: Job) -> None:
+    """Find every repeated value of the unique columns, and keep what was found."""
+    sets = [
+        fields
+        for fields in dict.fromkeys(job.importer.unique_together())
+        if all(field in job.positions for field in fields)
+    ]
+    found: list[Repeated] = []
+    if sets:
+        with job.store.read() as connection:
+            total = batches.tally(connection, job.key).total
+        passes = -(-total * len(sets) // HASHES_AT_ONCE)
+        for part in range(passes):
+            for fields, hashes in _meeting(job, sets, part, passes).items():
+                found += _compare(job, fields, hashes)
     with job.store.write() as connection:
         batches.require(connection, job.hold)
         outcomes.replace_duplicates(connection, job.key, found)
-    return len(found)
 
 
-def _duplicates(job: Job, fields: tuple[str, ...]) -> list[tuple[int, str, int]]:
-    with job.store.read() as connection:
-        total = batches.tally(connection, job.key).total
-    passes = -(-total // HASHES_AT_ONCE)
-    found: list[tuple[int, str, int]] = []
-    for part in range(passes):
-        meeting = _meeting_hashes(job, fields, part, passes)
-        if len(meeting):
-            found += _compare(job, fields, meeting)
-    return found
+def _meeting(
+    job: Job, sets: list[Fields], part: int, passes: int
+) -> Mapping[Fields, pl.Series]:
+    """Return, for each set, the hashes of this part that more than one row has."""
+    hashes: dict[Fields, list[pl.Series]] = {fields: [] for fields in sets}
+    for frame in _values(job, sets):
+        for fields, found in hashes.items():
+            own = _hashes(frame, fields)
+            found.append(own.filter(own % passes == part) if passes > 1 else own)
+    meeting = {}
+    for fields, found in hashes.items():
+        whole = pl.concat(found)
+        repeated = whole.filter(whole.is_duplicated()).unique()
+        if len(repeated):
+            meeting[fields] = repeated
+    return meeting
 
 
-def _meeting_hashes(
-    job: Job, fields: tuple[str, ...], part: int, passes: int
-) -> pl.Series:
-    """Return the hashes of this part of the hash space that more than one row has."""
-    parts = [
-        frame[HASH].filter(frame[HASH] % passes == part)
-        for frame in _values(job, fields)
-    ]
-    hashes = pl.concat([pl.Series(HASH, [], pl.UInt64), *parts])
-    return hashes.filter(hashes.is_duplicated()).unique()
-
-
-def _compare(
-    job: Job, fields: tuple[str, ...], meeting: pl.Series
-) -> list[tuple[int, str, int]]:
+def _compare(job: Job, fields: Fields, hashes: pl.Series) -> list[Repeated]:
     """Compare the values of the rows whose hashes meet; return those that repeat."""
     candidates = pl.concat(
-        [frame.filter(frame[HASH].is_in(meeting.implode())) for frame in _values(job, fields)]
+        [
+            frame.drop_nulls(fields).filter(
+                _hashes(frame, fields).is_in(hashes.implode())
+            )
+            for frame in _values(job, [fields])
+        ]
     )
     with job.store.read() as connection:
         ended = outcomes.terminal_among(connection, job.key, candidates[ROW].to_list())
     ordered = candidates.with_columns(
-        ended=pl.col(ROW).is_in(list(ended)) if ended else pl.lit(value=False)
+        ended=pl.col(ROW).is_in(pl.Series(sorted(ended), dtype=pl.UInt32).implode())
     ).sort(["ended", ROW], descending=[True, False])
     firsts = ordered.with_columns(first=pl.col(ROW).first().over(list(fields)))
     repeated = firsts.filter((pl.col(ROW) != pl.col("first")) & ~pl.col("ended"))
@@ -80,28 +86,33 @@ def _compare(
     return [(row, name, first) for row, first in rows]
 
 
-def _values(job: Job, fields: tuple[str, ...]) -> Iterator[pl.DataFrame]:
-    """Yield row, hash and the typed values of *fields* of every row that has them all."""
-    plan = job.plan.only(fields)
-    positions = {field: job.positions[field] for field in fields}
+def _hashes(frame: pl.DataFrame, fields: Fields) -> pl.Series:
+    """Return a hash for each row that has a value in every one of *fields*."""
+    return frame.select(fields).drop_nulls().hash_rows(seed=0)
+
+
+def _values(job: Job, sets: list[Fields]) -> Iterator[pl.DataFrame]:
+    """Yield the row numbers and typed values of all fields of *sets*, chunk by chunk."""
+    names = list(dict.fromkeys(field for fields in sets for field in fields))
+    plan = job.plan.only(names)
+    positions = {field: job.positions[field] for field in names}
     with job.store.read() as connection:
         count = chunks.count(connection, job.key)
     for ordinal in range(count):
         with job.store.read() as connection:
             cells = read_cells(connection, job.key, ordinal, positions)
-        validated = declared(plan, cells.select(ROW, *fields, FAULTS, KINDS), positions)
-        frame = validated.frame.select(
-            ROW, *(_comparable(validated.frame[field]) for field in fields)
-        ).drop_nulls()
-        hashes = frame.select(fields).hash_rows(seed=0)
-        yield frame.with_columns(hashes.alias(HASH))
+        validated = declared(plan, cells.select(ROW, *names, FAULTS, KINDS), positions)
+        yield validated.frame.select(
+            ROW, *(_comparable(validated.frame[field]) for field in names)
+        )
 
 
 def _comparable(values: pl.Series) -> pl.Series:
     """Return values whose equality Polars can judge, with one type in every chunk."""
     if values.dtype == pl.Object:
-        texts = [None if v is None else str(v) for v in values.to_list()]
-        return pl.Series(values.name, texts, pl.String)
-    if values.dtype.is_decimal():
-        return values.cast(pl.String).str.replace(r"\.?0+$", "")
-    return values.cast(pl.String)
+        plain = [None if value is None else str(value) for value in values.to_list()]
+        return pl.Series(values.name, plain, pl.String)
+    texts = values.cast(pl.String)
+    if isinstance(values.dtype, pl.Decimal) and values.dtype.scale:
+        return texts.str.strip_chars_end("0").str.strip_chars_end(".")
+    return texts

@@ -92,10 +92,15 @@ def add(
 ) -> None:
     """Write the outcomes; a row that has one already is an error of the database."""
     columns = ("batch", "row", "verdict", "record_id", "reason", "attempt")
-    rows = [
-        (key.number, row, verdict.value, record, reason, attempt)
-        for row, verdict, record, reason in outcomes
-    ]
+    rows: list[tuple[int, int, str, str | None, str | None, int]] = []
+    for verdict in Verdict:
+        name = verdict.value
+        rows += [
+            (key.number, row, name, record, reason, attempt)
+            for row, each, record, reason in outcomes
+            if each is verdict
+        ]
+    rows.sort()
     bulk.insert_rows(connection, OUTCOME, columns, rows)
 
 
