@@ -8,7 +8,7 @@ statement must find the fence that the claim was given.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -28,45 +28,57 @@ from batchfx.store import batches, chunks, outcomes
 from batchfx.store.chunks import Claim
 
 
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A claimed chunk, validated: nothing of it is written yet.
+
+    *pairs* are the sound rows as model instances, or none when no check needed them.
+    """
+
+    claim: Claim
+    importer: Importer[Any]
+    validated: Validated
+    pairs: checks.Pairs
+
+
 def run_chunk(job: Job, claim: Claim) -> Tally:
-    """Decide every row of the chunk that is not terminal yet; return its tally.
+    """Validate the chunk and commit it; see `commit_chunk`."""
+    return commit_chunk(job, check_chunk(job, claim))
+
+
+def check_chunk(job: Job, claim: Claim) -> Checked:
+    """Validate every row of the chunk that has no outcome yet, in no transaction."""
+    importer = job.importer()
+    first, last = claim.first_row, claim.last_row
+    with job.store.read() as connection:
+        cells = read_cells(connection, job.key, claim.ordinal, job.positions)
+        decided = outcomes.decided_rows(connection, job.key, first, last)
+        repeated = outcomes.duplicates(connection, job.key, first, last)
+    if decided:
+        cells = cells.filter(~pl.col(ROW).is_in(decided))
+    validated = declared(job.plan, cells, job.positions)
+    validated = validated.with_issues(_repeated(validated, repeated))
+    validated, pairs = _check(job, importer, validated)
+    return Checked(claim, importer, validated, pairs)
+
+
+def commit_chunk(job: Job, checked: Checked) -> Tally:
+    """Decide the chunk's rows and write everything about them; return its tally.
 
     Raises:
         LeaseLostError: Another worker has the chunk now; nothing was written.
         StoreError: The database gave out; nothing was written.
 
     """
-    importer = job.importer()
-    validated, pairs = _validate(job, claim, importer)
     with job.store.write() as connection:
         context = _context(job, connection)
-        decision = _decide(job, claim, (importer, validated, pairs), context)
-        _write(connection, job, validated, decision)
-        waited_at = None
-        if decision.waiting:
-            waited_at = _decided(connection, job)
-        tally = chunks.commit(connection, claim, waited_at)
+        decision = _decide(job, checked, context)
+        _write(connection, job, checked.validated, decision)
+        waited_at = _decided(connection, job) if decision.waiting else None
+        tally = chunks.commit(connection, checked.claim, waited_at)
         end_session(context.session)
     _after_commit(job, context)
     return tally
-
-
-def _validate(
-    job: Job, claim: Claim, importer: Importer[Any]
-) -> tuple[Validated, checks.Pairs]:
-    with job.store.read() as connection:
-        cells = read_cells(connection, job.key, claim.ordinal, job.positions)
-        decided = outcomes.decided_rows(
-            connection, job.key, claim.first_row, claim.last_row
-        )
-        repeated = outcomes.duplicates(
-            connection, job.key, claim.first_row, claim.last_row
-        )
-    if decided:
-        cells = cells.filter(~pl.col(ROW).is_in(decided))
-    validated = declared(job.plan, cells, job.positions)
-    validated = validated.with_issues(_repeated(validated, repeated))
-    return _check(job, importer, validated)
 
 
 def _check(
@@ -91,13 +103,8 @@ def _context(job: Job, connection: Connection) -> Context:
     return Context(job.key.tenant, job.key.number, job.attempt, session)
 
 
-def _decide(
-    job: Job,
-    claim: Claim,
-    checked: tuple[Importer[Any], Validated, checks.Pairs],
-    context: Context,
-) -> Decision:
-    importer, validated, pairs = checked
+def _decide(job: Job, checked: Checked, context: Context) -> Decision:
+    importer, validated, claim = checked.importer, checked.validated, checked.claim
     if isinstance(importer, tables.TableImporter):
         last_round = claim.waited_at is not None and (
             claim.waited_at == _decided(context.session.connection(), job)
@@ -112,8 +119,8 @@ def _decide(
         )
     if job.dry_run:
         return Decision()
-    if not checks.needs_rows(job.importer):
-        pairs = checks.pairs_of(validated)
+    is_built = checks.needs_rows(job.importer)
+    pairs = checked.pairs if is_built else checks.pairs_of(validated)
     return process_rows(importer, pairs, context)
 
 

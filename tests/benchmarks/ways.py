@@ -14,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from batchfx import Context, Importer, Invalid, Store, import_path, open_store
-from batchfx.execution import attempt, chunk
+from batchfx.execution import attempt, chunk, local
 from batchfx.importer import Importer as AnyImporter
 from importers.countries import COUNTRIES
 from importers.models import Base, Customer
@@ -70,7 +70,7 @@ def watch_steps() -> Steps:
     for module, name, step in (
         (attempt, "stage", "stage: read the file into blocks"),
         (attempt, "find_duplicates", "find repeated values in the whole file"),
-        (chunk, "_validate", "validate: read, rules, checks"),
+        (local, "check_chunk", "validate: read, rules, checks (beside the writing)"),
         (chunk, "_decide", "process: look up and write the records"),
         (chunk, "_write", "write outcomes and issues"),
     ):
