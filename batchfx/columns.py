@@ -22,6 +22,8 @@ class Column:
             names a record by that attribute, and the record's primary key is stored.
         format: How dates and times are written, in the letters of ``strptime``
             (``%d.%m.%Y``); ISO 8601 when left out.
+        null_tokens: Texts that mean no value in this column, such as ``NA``; nowhere
+            else are they taken for one.
         sensitive: The value is never shown in issues, listings or logs.
         example: A value for the template.
 
@@ -32,6 +34,7 @@ class Column:
     unique: bool
     lookup: Any
     format: str | None
+    null_tokens: tuple[str, ...]
     sensitive: bool
     example: str | None
 
@@ -43,15 +46,17 @@ class Column:
         unique: bool = False,
         lookup: Any = None,
         format: str | None = None,  # noqa: A002 - the word that authors expect
+        null_tokens: Sequence[str] = (),
         sensitive: bool = False,
         example: str | None = None,
     ) -> None:
         values = {
             "name": name,
-            "aliases": (aliases,) if isinstance(aliases, str) else tuple(aliases),
+            "aliases": _texts(aliases),
             "unique": unique,
             "lookup": lookup,
             "format": format,
+            "null_tokens": _texts(null_tokens),
             "sensitive": sensitive,
             "example": example,
         }
@@ -61,6 +66,10 @@ class Column:
     def header(self, field: str) -> str:
         """Return the header that a file is expected to carry for *field*."""
         return self.name or field
+
+
+def _texts(given: Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def columns_of(model: type[BaseModel]) -> dict[str, Column]:

@@ -69,28 +69,31 @@ def _check_values(
     check: Callable[[Any], object], field: str, validated: Validated
 ) -> list[Issue]:
     """Call a check once for each distinct value that is good so far."""
-    column = validated.frame[field]
-    good = column.is_not_null() & ~validated.bad[field]
-    values = column.filter(good).to_list()
-    errors: dict[Any, Exception] = {}
-    for value in _distinct(values):
-        error = _refusal(check, value)
+    answers: dict[Any, Exception | None] = {}
+    found: list[Issue] = []
+    for place, value in enumerate(validated.values(field)):
+        if value is None:
+            continue
+        error = _answer(check, value, answers)
         if error is not None:
-            errors[value] = error
-    if not errors:
-        return []
-    numbers = validated.frame[ROW].filter(good).to_list()
-    return [
-        issue_of(
-            errors[value], Phase.CHECK, row=n, field=field, value=_shown(validated, field, value)
-        )
-        for n, value in zip(numbers, values, strict=True)
-        if value in errors
-    ]
+            number = validated.numbers[place]
+            shown = _shown(validated, field, value)
+            found.append(
+                issue_of(error, Phase.CHECK, row=number, field=field, value=shown)
+            )
+    return found
 
 
-def _distinct(values: list[Any]) -> list[Any]:
-    return list(dict.fromkeys(values))
+def _answer(
+    check: Callable[[Any], object], value: Any, answers: dict[Any, Exception | None]
+) -> Exception | None:
+    """Return what the check has against *value*, asking it only once."""
+    try:
+        if value not in answers:
+            answers[value] = _refusal(check, value)
+        return answers[value]
+    except TypeError:  # a value without a hash, such as a list
+        return _refusal(check, value)
 
 
 def _check_each(

@@ -1,0 +1,320 @@
+"""The plan by which the rows of one model are validated, made once for each model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache, cached_property
+from typing import Any
+
+import polars as pl
+from pydantic import BaseModel
+from pydantic_core import SchemaValidator, ValidationError
+
+from batchfx.columns import Column, columns_of
+from batchfx.errors import DeclarationError
+from batchfx.model.blocks import FAULTS, KINDS, ROW
+from batchfx.pipeline.kinds import (
+    reader_of,
+    with_readers,
+    with_settings,
+)
+from batchfx.pipeline.reading import Reader, untyped_reader
+from batchfx.pipeline.rules import Rule, rules_of, text_name
+from batchfx.pipeline.schemas import (
+    ANY,
+    Anatomy,
+    ModelSchema,
+    Schema,
+    anatomy,
+    innermost,
+    model_schema,
+    nodes,
+    takes_text,
+    validator_of,
+)
+
+RESERVED = frozenset({ROW, FAULTS, KINDS})
+DATED = frozenset({"date", "datetime", "time"})
+
+
+class _None:
+    """Stands for "no default", since None may be one."""
+
+    def __repr__(self) -> str:
+        return "NO_DEFAULT"
+
+
+NO_DEFAULT = _None()
+
+
+@dataclass(frozen=True, eq=False)
+class FieldPlan:
+    """How one field of a row model is read and checked.
+
+    Attributes:
+        name: The field's name.
+        column: What the author said of its column.
+        kind: What a person would call its values: "text", "integer", "date" …
+        nullable: An empty cell may become None.
+        required: An empty cell, or no column, is an issue.
+        default: What an empty cell becomes, or `NO_DEFAULT`.
+        factory: Makes the default for each row anew.
+        reader: Makes typed values from text.
+        rules: What is declared about the values, in Pydantic's order.
+        raw: Pydantic reads the text itself.
+        schema: What Pydantic does with the text, or with the typed value after the
+            rules; None when there is nothing left to do.
+        informed: That needs the row's other fields too.
+        draws: The default is made from the fields before this one.
+        shape: The schema of the model.
+
+    """
+
+    name: str
+    column: Column
+    reader: Reader
+    nullable: bool
+    required: bool
+    default: Any
+    factory: Callable[[], Any] | None
+    rules: tuple[Rule, ...]
+    raw: bool
+    schema: Schema | None
+    informed: bool
+    draws: bool
+    shape: ModelSchema
+
+    @property
+    def kind(self) -> str:
+        """What a person would call the field's values."""
+        return self.reader.kind
+
+    @property
+    def has_default(self) -> bool:
+        """True when an empty cell becomes the field's default."""
+        stated = self.default is not NO_DEFAULT or self.factory is not None
+        return stated or self.draws
+
+    @property
+    def compiled(self) -> bool:
+        """True when the field has nothing that only Pydantic can do."""
+        return self.schema is None
+
+    @cached_property
+    def validator(self) -> SchemaValidator:
+        """What Pydantic does with one value of the field."""
+        schema = self.shape.complete(self.schema or ANY)
+        return validator_of(schema, self.shape.config)
+
+    @cached_property
+    def typed(self) -> pl.Expr:
+        """The typed column, from the column of text."""
+        typed = self.reader.typed(pl.col(text_name(self.name)))
+        return typed.alias(self.name)
+
+    def masks(self, now: datetime) -> dict[int, pl.Expr]:
+        """Return the mask of each rule that Polars can judge, by the rule's place."""
+        return {
+            place: mask
+            for place, rule in enumerate(self.rules)
+            if (mask := self._mask(rule, now)) is not None
+        }
+
+    def _mask(self, rule: Rule, now: datetime) -> pl.Expr | None:
+        if rule.now_op is None:
+            return rule.mask
+        return rule.refused(pl.col(self.name), self.reader.dtype, now)
+
+
+@dataclass(frozen=True, eq=False)
+class RowPlan:
+    """How the rows of one model are validated: a plan for each field, in order."""
+
+    model: type[BaseModel]
+    fields: Mapping[str, FieldPlan]
+    schema: ModelSchema
+    hooks: bool
+
+    @cached_property
+    def columns(self) -> dict[str, Column]:
+        """The column of each field."""
+        return {name: field.column for name, field in self.fields.items()}
+
+    @cached_property
+    def is_sensitive(self) -> bool:
+        """True when a field's values must not be shown."""
+        return any(field.column.sensitive for field in self.fields.values())
+
+    def only(self, names: Iterable[str]) -> RowPlan:
+        """Return the plan for some of the fields; rows of it can't be built.
+
+        Validators of the whole model are left out.
+        """
+        wanted = set(names)
+        kept = {name: field for name, field in self.fields.items() if name in wanted}
+        return replace(self, fields=kept, hooks=False)
+
+
+@cache
+def plan_of(model: type[BaseModel]) -> RowPlan:
+    """Return the plan for the rows of *model*.
+
+    Raises:
+        DeclarationError: A field can't come from text, or is declared so that it can't
+            work.
+
+    """
+    schema = model_schema(model)
+    columns = columns_of(model)
+    fields = {
+        name: _FieldPlanner(model, schema, name, columns[name]).plan()
+        for name in schema.fields
+    }
+    return RowPlan(model, fields, schema, schema.hooks)
+
+
+@dataclass(frozen=True, slots=True)
+class _FieldPlanner:
+    """Plans one field."""
+
+    model: type[BaseModel]
+    shape: ModelSchema
+    name: str
+    column: Column
+
+    def plan(self) -> FieldPlan:
+        if self.name in RESERVED:
+            reason = (
+                f"has a name that batchfx uses for the {self.name} of a file's rows: "
+                "give it another name and keep the header with Column(...)"
+            )
+            raise self._refused(reason)
+        if self.column.format is not None:
+            self._refuse_unreadable(self.column.format)
+        parts = anatomy(self.shape, self.name)
+        default, factory = self._default(parts)
+        drawn = bool(parts.default and parts.default.get("default_factory_takes_data"))
+        plan = self._reading(parts)
+        self._refuse_useless_format(plan)
+        plan = replace(
+            plan,
+            nullable=parts.nullable,
+            default=default,
+            factory=factory,
+            schema=self._drawing(parts, plan) if drawn else plan.schema,
+            informed=drawn or plan.informed,
+            draws=drawn,
+        )
+        return replace(plan, required=not plan.nullable and not plan.has_default)
+
+    def _reading(self, parts: Anatomy) -> FieldPlan:
+        config = self.shape.config
+        reader = None
+        if parts.leaf is not None:
+            reader = reader_of(parts.leaf, self.column, config)
+        if parts.leaf is not None and reader is not None:
+            if self.column.lookup is not None:  # blanks are no part of a name
+                reader = replace(reader, trims=True)
+            leaf = with_settings(parts.leaf, config)
+            rules = rules_of(self.name, leaf, reader, config)
+            return self._plan(reader, rules, parts.functions)
+        if not takes_text(self.shape, parts.whole):
+            reason = (
+                f"has the type {self._annotation()}, which no cell's text can be: "
+                "use a type of single values, or a BeforeValidator that makes the "
+                "value from the text"
+            )
+            raise self._refused(reason)
+        whole = with_readers(parts.whole, self.column.format)
+        textual = any(node["type"] in ("str", "any") for node in nodes(whole))
+        inner = innermost(self.shape, parts.whole)
+        like = reader_of(inner, self.column, config)
+        reader = untyped_reader(trims=not textual, like=like)
+        return self._plan(reader, (), whole, raw=True)
+
+    def _plan(
+        self,
+        reader: Reader,
+        rules: tuple[Rule, ...],
+        schema: Schema | None = None,
+        *,
+        raw: bool = False,
+    ) -> FieldPlan:
+        return FieldPlan(
+            name=self.name,
+            column=self.column,
+            reader=reader,
+            nullable=False,
+            required=True,
+            default=NO_DEFAULT,
+            factory=None,
+            rules=rules,
+            raw=raw,
+            schema=schema,
+            informed=schema is not None and _is_informed(schema),
+            draws=False,
+            shape=self.shape,
+        )
+
+    def _default(self, parts: Anatomy) -> tuple[Any, Callable[[], Any] | None]:
+        node = parts.default
+        if node is None or node.get("default_factory_takes_data"):
+            return NO_DEFAULT, None
+        draw = validator_of(self.shape.complete(node), self.shape.config)
+
+        def drawn() -> Any:
+            found = draw.get_default_value()
+            return None if found is None else found.value
+
+        if "default_factory" in node:
+            return NO_DEFAULT, drawn
+        try:
+            value = drawn()
+        except ValidationError as refused:
+            message = refused.errors()[0]["msg"]
+            error = self._refused(f"has a default that its own rules refuse: {message}")
+            raise error from refused
+        changeable = type(value).__hash__ is None
+        return (NO_DEFAULT, drawn) if changeable else (value, None)
+
+    def _drawing(self, parts: Anatomy, plan: FieldPlan) -> Schema:
+        """Return the schema that draws the default from the fields before this one."""
+        return {**(parts.default or ANY), "schema": plan.schema or ANY}
+
+    def _refuse_unreadable(self, written: str) -> None:
+        try:
+            shown = datetime(2000, 12, 31).strftime(written)  # noqa: DTZ001 - any day
+            datetime.strptime(shown, written)  # noqa: DTZ007 - only tried
+        except (ValueError, re.error):  # a letter it doesn't know, or one given twice
+            letters = re.findall("%.?", written)
+            error = self._refused(
+                f"has the format {written!r}, which strptime can't read "
+                f"({', '.join(letters) or 'no letters'}): write one such as %d.%m.%Y"
+            )
+            raise error from None
+
+    def _refuse_useless_format(self, plan: FieldPlan) -> None:
+        written = self.column.format
+        if written is None or plan.raw or plan.kind in DATED:
+            return
+        reason = (
+            f"has a format, {written!r}, but its values are of the kind "
+            f"{plan.kind}: a format is for dates and times"
+        )
+        raise self._refused(reason)
+
+    def _annotation(self) -> str:
+        annotation = self.model.model_fields[self.name].annotation
+        return getattr(annotation, "__name__", str(annotation))
+
+    def _refused(self, reason: str) -> DeclarationError:
+        return DeclarationError(f"{self.model.__name__}.{self.name} {reason}.")
+
+
+def _is_informed(schema: Schema) -> bool:
+    return any(
+        node.get("function", {}).get("type") == "with-info" for node in nodes(schema)
+    )
