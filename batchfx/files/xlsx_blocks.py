@@ -1,0 +1,245 @@
+"""Stored rows of a sheet into blocks of text columns."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import repeat
+from typing import NamedTuple, NoReturn
+
+import polars as pl
+
+from batchfx.errors import SourceError
+from batchfx.files.xlsx_cells import CellReader, Column
+from batchfx.files.xlsx_references import Range, column_indexes, column_letters
+from batchfx.files.xlsx_rows import StoredRow
+from batchfx.model.blocks import (
+    FAULTS,
+    KINDS,
+    ROW,
+    Block,
+    Fault,
+    Kind,
+    block_schema,
+    column_name,
+    dump_faults,
+)
+
+BLOCK_TEXT_LIMIT = 512 * 1024**2  # characters
+CACHED_PLACES = 4096
+NAMED_CELLS = 5  # in the message about cells beside the table
+PLAIN_KINDS = Kind.TEXT + Kind.EMPTY  # of rows that need no kinds
+
+
+class Table:
+    """The columns of a sheet that are read, by index from 0, ascending."""
+
+    def __init__(self, columns: Sequence[int]) -> None:
+        self.width = len(columns)
+        self._letters = tuple(map(column_letters, columns))
+        self._place = {column: place for place, column in enumerate(columns)}
+        self.places = lru_cache(CACHED_PLACES)(self._places)
+
+    def place(self, column: int) -> int | None:
+        """Return the position in a block of the sheet's *column*."""
+        return self._place.get(column)
+
+    def _places(self, letters: tuple[str, ...]) -> tuple[int | None, ...] | None:
+        """Return the place of each cell of a row; None if they are just the table's."""
+        if letters == self._letters:
+            return None
+        return tuple(map(self._place.get, column_indexes(letters)))
+
+
+class Record(NamedTuple):
+    """A row laid out in the table's columns; *outside* are its other cells."""
+
+    number: int
+    attributes: Sequence[str]
+    stored: Sequence[str]
+    outside: tuple[tuple[str, str, str], ...] = ()
+
+
+class Fill(NamedTuple):
+    """A cell that is merged downward, as long as its rows last."""
+
+    last_row: int
+    attributes: str
+    stored: str
+
+
+@dataclass(slots=True)
+class Fills:
+    """Gives the cells below the top of a vertical merge the top's content."""
+
+    merges: list[tuple[int, int, int]]  # first row, place, last row; ascending
+    _next: int = 0
+    _active: dict[int, Fill] = field(default_factory=dict)
+
+    def apply(self, record: Record) -> Record:
+        """Return *record* with its merged cells filled; records must be ascending."""
+        attributes, stored = list(record.attributes), list(record.stored)
+        for place, fill in list(self._active.items()):
+            if record.number > fill.last_row:
+                del self._active[place]
+            elif not stored[place]:
+                attributes[place], stored[place] = fill.attributes, fill.stored
+        while (
+            self._next < len(self.merges)
+            and self.merges[self._next][0] <= record.number
+        ):
+            first, place, last = self.merges[self._next]
+            self._next += 1
+            if first == record.number:
+                self._active[place] = Fill(last, attributes[place], stored[place])
+        return record._replace(attributes=attributes, stored=stored)
+
+
+def make_fills(merges: Iterable[Range], table: Table, header_row: int) -> Fills:
+    """Return the fills of the *merges* that reach downward below the header."""
+    down = (
+        (merge.first_row, table.place(merge.first_column), merge.last_row)
+        for merge in merges
+        if header_row < merge.first_row < merge.last_row
+    )
+    return Fills(sorted((a, place, b) for a, place, b in down if place is not None))
+
+
+def records(
+    rows: Iterable[StoredRow], table: Table, cells: CellReader, fills: Fills, after: int
+) -> Iterator[Record]:
+    """Yield the records of *rows* beyond row *after*; blank ones are left out."""
+    for row in rows:
+        number, letters, attributes, stored = row
+        if number <= after and not fills.merges:
+            continue
+        if cells.is_blank(attributes, stored):
+            continue
+        places = table.places(letters)
+        if places is None:
+            record = Record(number, attributes, stored)
+        else:
+            record = _laid_out(row, places, table.width)
+        if fills.merges:
+            record = fills.apply(record)
+        if number > after:
+            yield record
+
+
+def blocks(
+    found: Iterable[Record], table: Table, cells: CellReader, rows: int, after: int
+) -> Iterator[Block]:
+    """Cut records into blocks of *rows*; the last may be shorter.
+
+    The sheet's rows between records count as blank, stored or not; those after the
+    last record don't.
+    """
+    batch: list[Record] = []
+    size = 0
+    for record in found:
+        batch.append(record)
+        size += sum(map(len, record.stored))
+        if size > BLOCK_TEXT_LIMIT:
+            _refuse_size()
+        if len(batch) == rows:
+            yield _block(batch, table, cells, after)
+            after = record.number
+            batch = []
+            size = 0
+    if batch:
+        yield _block(batch, table, cells, after)
+
+
+def _laid_out(row: StoredRow, places: Sequence[int | None], width: int) -> Record:
+    attributes, stored = [""] * width, [""] * width
+    outside: list[tuple[str, str, str]] = []
+    for place, *cell in zip(places, *row[1:], strict=True):
+        if place is None:
+            outside.append((cell[0], cell[1], cell[2]))
+        else:
+            attributes[place], stored[place] = cell[1:]
+    return Record(row.number, attributes, stored, tuple(outside))
+
+
+def _block(
+    batch: Sequence[Record], table: Table, cells: CellReader, after: int
+) -> Block:
+    attributes = zip(*(record.attributes for record in batch), strict=True)
+    stored = zip(*(record.stored for record in batch), strict=True)
+    columns = [cells.column(*pair) for pair in zip(attributes, stored, strict=True)]
+    _check_size(columns)
+    faults = _faults(batch, columns, cells)
+    texts = {column_name(i): column.values for i, column in enumerate(columns)}
+    last = batch[-1].number
+    frame = pl.DataFrame(
+        {
+            ROW: [record.number for record in batch],
+            **texts,
+            FAULTS: [
+                dump_faults(faults[index]) if index in faults else None
+                for index in range(len(batch))
+            ],
+            KINDS: _row_kinds(columns, len(batch)),
+        },
+        schema=block_schema(table.width),
+    )
+    return Block(frame, blank=last - after - len(batch), position={"row": last})
+
+
+def _check_size(columns: Sequence[Column]) -> None:
+    """Refuse a block that a short file with one long shared text could make huge."""
+    sizes = (sum(map(len, filter(None, column.values))) for column in columns)
+    if sum(sizes) > BLOCK_TEXT_LIMIT:
+        _refuse_size()
+
+
+def _refuse_size() -> NoReturn:
+    limit = BLOCK_TEXT_LIMIT // 1024**2
+    message = (
+        f"Records next to each other in the sheet hold more than {limit} MiB of text. "
+        "Split the file, if it is a real one."
+    )
+    raise SourceError("unsafe_file", message)
+
+
+def _row_kinds(columns: Sequence[Column], height: int) -> Sequence[str | None]:
+    """Return the kinds of each row's cells, or None where all are text or empty."""
+    if all(len(column.kinds) == 1 for column in columns):
+        kinds = "".join(column.kinds for column in columns)
+        return [kinds if kinds.strip(PLAIN_KINDS) else None] * height
+    each = (repeat(c.kinds) if len(c.kinds) == 1 else c.kinds for c in columns)
+    rows = map("".join, zip(*each, strict=False))
+    return [kinds if kinds.strip(PLAIN_KINDS) else None for kinds in rows]
+
+
+def _faults(
+    batch: Sequence[Record], columns: Sequence[Column], cells: CellReader
+) -> dict[int, list[Fault]]:
+    faults: dict[int, list[Fault]] = defaultdict(list)
+    for place, column in enumerate(columns):
+        for index, fault in column.faults:
+            faults[index].append(replace(fault, column=place))
+    for index, record in enumerate(batch):
+        if record.outside and (fault := _outside_fault(record, cells)):
+            faults[index].append(fault)
+    return faults
+
+
+def _outside_fault(record: Record, cells: CellReader) -> Fault | None:
+    """Return the fault of a row with content beside the table, if it has any."""
+    values = {
+        f"{letters}{record.number}": text
+        for letters, attributes, stored in record.outside
+        if (text := cells.cell(attributes, stored).text.strip())
+    }
+    if not values:
+        return None
+    names = list(values)[:NAMED_CELLS]
+    message = (
+        f"There is something beside the table, in {', '.join(names)}. "
+        "Give the column a name, or clear the cell."
+    )
+    first = values[names[0]]
+    return Fault("outside_table", message, value=first, parameters={"cells": names})

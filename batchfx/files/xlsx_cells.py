@@ -1,0 +1,219 @@
+"""From what a workbook keeps in a cell to a text, a kind and perhaps a fault."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from typing import NamedTuple, cast
+
+from batchfx.files.xlsx_formats import GENERAL, NumberFormat, Shape
+from batchfx.files.xlsx_strings import SharedStrings, decode_escapes
+from batchfx.files.xlsx_values import (
+    CANONICAL,
+    SURE_LENGTH,
+    duration_text,
+    iso_text,
+    moment_text,
+    number_text,
+    read_float,
+)
+from batchfx.model.blocks import Fault, Kind
+
+ATTRIBUTE = re.compile(r' ([a-z]+)="([^"]*)"')
+STYLE = re.compile(r"[0-9]{1,9}")
+SHARED = 't="s"'
+NO_RESULT = "formula without a result"  # in the place of a cell's attributes
+BOOLEANS = {"1": "true", "0": "false", "true": "true", "false": "false"}
+CACHED_MOMENTS = 8192
+CACHED_READINGS = 4096
+
+
+class Odd(NamedTuple):
+    """A value that isn't of its cell's usual kind, or isn't sound."""
+
+    text: str
+    kind: Kind
+    fault: Fault | None = None
+
+
+class Reading(NamedTuple):
+    """How to read cells of one type and style; *convert* takes many at once."""
+
+    kind: Kind
+    convert: Callable[[Sequence[str]], Sequence[str | Odd]]
+
+
+class Column(NamedTuple):
+    """The cells of one column; *kinds* has one character for each, or one for all."""
+
+    values: Sequence[str | None]
+    kinds: str
+    faults: list[tuple[int, Fault]]
+
+
+class CellReader:
+    """Reads cells of one workbook.
+
+    A cell is given as a pair of texts: its attributes as they stand in the XML, but for
+    its name (``' s="1" t="s"'``), and what its value element holds.
+    """
+
+    def __init__(
+        self, formats: Sequence[NumberFormat], strings: SharedStrings, *, date1904: bool
+    ) -> None:
+        self._formats = formats
+        self._strings = strings
+        self._date1904 = date1904
+        self.reading = lru_cache(CACHED_READINGS)(self._reading)
+
+    def cell(self, attributes: str, stored: str) -> Odd:
+        """Return the text, kind and fault of one cell."""
+        if not stored:
+            return Odd("", Kind.EMPTY)
+        reading = self.reading(attributes)
+        (value,) = reading.convert((stored,))
+        if isinstance(value, Odd):
+            return value
+        return Odd(value, reading.kind if value else Kind.EMPTY)
+
+    def is_blank(self, attributes: Sequence[str], stored: Sequence[str]) -> bool:
+        """Tell whether no cell of a row has more than white space in it."""
+        shared = []
+        for attribute, text in zip(attributes, stored, strict=True):
+            if text and not text.isspace():
+                if SHARED not in attribute:
+                    return False
+                shared.append(text)
+        return not (shared and self._has_text(shared))
+
+    def column(self, attributes: Sequence[str], stored: Sequence[str]) -> Column:
+        """Return the cells of one column of a block."""
+        distinct = set(attributes)
+        if len(distinct) > 1 or "" in stored:
+            return _settle(self._mixed(attributes, stored))
+        reading = self.reading(distinct.pop())
+        values = reading.convert(stored)
+        if "" in values or set(map(type, values)) != {str}:
+            return _settle([(reading.kind, value) for value in values])
+        return Column(cast(Sequence[str], values), reading.kind, [])
+
+    def _has_text(self, numbers: Sequence[str]) -> bool:
+        return any(self._strings.text(number).strip() for number in numbers)
+
+    def _mixed(
+        self, attributes: Sequence[str], stored: Sequence[str]
+    ) -> list[tuple[Kind, str | Odd]]:
+        """Read the cells of each type and style together, and put them in order."""
+        groups: dict[str, list[int]] = defaultdict(list)
+        for index, (attribute, text) in enumerate(zip(attributes, stored, strict=True)):
+            if text:
+                groups[attribute].append(index)
+        cells: list[tuple[Kind, str | Odd]] = [(Kind.EMPTY, "")] * len(stored)
+        for attribute, indexes in groups.items():
+            reading = self.reading(attribute)
+            values = reading.convert([stored[index] for index in indexes])
+            for index, value in zip(indexes, values, strict=True):
+                cells[index] = (reading.kind, value)
+        return cells
+
+    def _reading(self, attributes: str) -> Reading:
+        if attributes == NO_RESULT:
+            return _one_by_one(Kind.EMPTY, _without_result)
+        named = dict(ATTRIBUTE.findall(attributes))
+        kind = named.get("t", "n")
+        if kind == "n":
+            return self._number_reading(named.get("s", "0"))
+        readings = {
+            "s": Reading(Kind.TEXT, self._strings.texts),
+            "b": _one_by_one(Kind.BOOLEAN, _boolean),
+            "e": _one_by_one(Kind.TEXT, _error),
+            "d": _one_by_one(Kind.DATE, _iso),
+        }
+        return readings.get(kind, _one_by_one(Kind.TEXT, decode_escapes))
+
+    def _number_reading(self, style: str) -> Reading:
+        index = int(style) if STYLE.fullmatch(style) else 0
+        shown = self._formats[index] if index < len(self._formats) else GENERAL
+        if shown.shape is Shape.NUMBER:
+            if shown.digits:
+                return _one_by_one(Kind.NUMBER, partial(_padded, shown.digits))
+            return Reading(Kind.NUMBER, _numbers)
+        if shown.shape is Shape.DURATION:
+            return _one_by_one(Kind.DURATION, _serial_reader(duration_text))
+        clock = shown.shape is Shape.TIME
+        text = partial(moment_text, clock=clock, date1904=self._date1904)
+        return _one_by_one(Kind.DATE, _serial_reader(text))
+
+
+def _one_by_one(kind: Kind, convert: Callable[[str], str | Odd]) -> Reading:
+    return Reading(kind, lambda stored: list(map(convert, stored)))
+
+
+def _settle(cells: list[tuple[Kind, str | Odd]]) -> Column:
+    """Take the odd and the empty cells of a column apart."""
+    values: list[str | None] = []
+    kinds: list[str] = []
+    faults: list[tuple[int, Fault]] = []
+    for usual, value in cells:
+        cell = value if isinstance(value, Odd) else Odd(value, usual)
+        if cell.fault:
+            faults.append((len(values), cell.fault))
+        kinds.append(cell.kind if cell.text else Kind.EMPTY)
+        values.append(cell.text or None)
+    return Column(values, "".join(kinds), faults)
+
+
+def _numbers(stored: Sequence[str]) -> Sequence[str | Odd]:
+    if all(map(CANONICAL.fullmatch, stored)) and max(map(len, stored)) <= SURE_LENGTH:
+        return stored
+    return list(map(_number, stored))
+
+
+def _number(text: str) -> str | Odd:
+    return number_text(text) or Odd(text, Kind.TEXT)
+
+
+def _padded(digits: int, text: str) -> str | Odd:
+    """Show a whole number with leading zeros, as the formats 00 and longer do."""
+    number = number_text(text)
+    if number is None:
+        return Odd(text, Kind.TEXT)
+    whole = number.removeprefix("-").isdigit()
+    return number.zfill(digits + number.startswith("-")) if whole else number
+
+
+def _serial_reader(show: Callable[[float], str | None]) -> Callable[[str], str | Odd]:
+    """Return a reader of numbers that *show* as dates or durations, or stay numbers."""
+
+    def convert(text: str) -> str | Odd:
+        serial = read_float(text)
+        shown = None if serial is None else show(serial)
+        if shown is not None:
+            return shown
+        number = _number(text)
+        return number if isinstance(number, Odd) else Odd(number, Kind.NUMBER)
+
+    return lru_cache(CACHED_MOMENTS)(convert)
+
+
+def _boolean(text: str) -> str | Odd:
+    return BOOLEANS.get(text) or Odd(text, Kind.TEXT)
+
+
+def _iso(text: str) -> str | Odd:
+    return iso_text(text) or Odd(text, Kind.TEXT)
+
+
+def _error(text: str) -> Odd:
+    message = f"The cell shows the error {text[:40]} instead of a value."
+    return Odd(text, Kind.TEXT, Fault("error_value", message, value=text))
+
+
+def _without_result(formula: str) -> Odd:
+    message = (
+        "The cell has a formula whose result is not in the file. "
+        "Open the file in Excel and save it."
+    )
+    return Odd("", Kind.EMPTY, Fault("no_cached_value", message, value=formula))

@@ -1,0 +1,223 @@
+"""The shared strings: the texts that most cells only name by their number.
+
+They are read no further than the highest number that was asked for; programs number
+them in the order of the cells, so the first rows need not wait for the last string.
+What exceeds a budget goes to a temporary file in pages, since a file of a million rows
+may have millions of them.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from array import array
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from functools import lru_cache
+from typing import IO, Self
+
+from batchfx.errors import SourceError
+from batchfx.files.xlsx_package import PART_LIMIT, Package
+from batchfx.files.xlsx_plain import Head, Pieces, read_head, unescape
+from batchfx.files.xlsx_xml import DEPTH_LIMIT, drive, make_parser, refuse_size
+
+MEMORY_BUDGET = 8 * 1024**2  # bytes of strings that stay in memory
+STRING_OVERHEAD = 64  # bytes that Python needs for a string besides its text
+PAGE = 32  # strings
+CACHED_PAGES = 2048
+TEXT_LIMIT = 4 * 1024**2  # characters of one text; Excel stops at 32,767
+SEPARATOR = "\0"  # which XML can't contain, though an escape may stand for it
+
+ITEM = (
+    r'<si>\s*+(?:<t(?: xml:space="preserve")?>[^<]*+</t>|<t ?/>)\s*+</si>\s*+'
+    r"|<si ?/>\s*+"
+)
+PLAIN = re.compile(rf"\s*+(?:{ITEM})*+")
+TEXT = re.compile(r"<si(?: ?/|>\s*<t ?/|>\s*<t[^<>]*>([^<]*))")
+
+ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
+SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def decode_escapes(text: str) -> str:
+    r"""Replace ``_xHHHH_`` by the character it stands for (ECMA-376 part 1, 22.9.2.19).
+
+    ``_x005F_`` is the underscore, so ``_x005F_x000D_`` is the text ``_x000D_``. Half a
+    surrogate pair, which is no text, becomes U+FFFD.
+    """
+    if "_x" not in text:
+        return text
+    decoded = ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)
+    if SURROGATES.search(decoded):
+        return decoded.encode("utf-16-le", "surrogatepass").decode(
+            "utf-16-le", "replace"
+        )
+    return decoded
+
+
+class SharedStrings:
+    """The shared strings of a workbook, by number; a context, as it has a file."""
+
+    def __init__(self, package: Package, part: str | None) -> None:
+        self._part = part
+        self._source = _pages(package, part) if part else iter(())
+        self._kept: list[str] = []  # the first strings
+        self._free = MEMORY_BUDGET
+        self._offsets = array("Q", [0])  # of the pages in the file, and its end
+        self._known = 0
+        self._stack = ExitStack()
+        self._file: IO[bytes] | None = None
+        self._page = lru_cache(CACHED_PAGES)(self._load)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def text(self, number: str) -> str:
+        """Return the string of that *number*, which is text as it is in the cell.
+
+        Raises:
+            SourceError: ``corrupt``: there is no such string.
+
+        """
+        return self.texts((number,))[0]
+
+    def texts(self, numbers: Sequence[str]) -> list[str]:
+        """Return the strings of many numbers, as `text` does for one."""
+        indexes = self._indexes(numbers)
+        kept = self._kept
+        first_paged = len(kept)
+        found = []
+        current, page = -1, kept
+        for index in indexes:
+            if index < first_paged:
+                found.append(kept[index])
+                continue
+            wanted, place = divmod(index - first_paged, PAGE)
+            if wanted != current:
+                current, page = wanted, self._page(wanted)
+            found.append(page[place])
+        return found
+
+    def _indexes(self, numbers: Sequence[str]) -> list[int]:
+        """Return *numbers* as such, when they are known after reading on to them."""
+        try:
+            indexes = list(map(int, numbers))
+        except ValueError:
+            indexes = [-1]
+        last = max(indexes)
+        while last >= self._known and (page := next(self._source, None)):
+            self._add(page)
+        if last >= self._known or min(indexes) < 0:
+            message = (
+                f"A cell refers to a shared text that does not exist ({last}). "
+                "The workbook is damaged: open it in Excel and save it."
+            )
+            raise SourceError("corrupt", message, part=self._part)
+        return indexes
+
+    def _add(self, page: list[str]) -> None:
+        self._known += len(page)
+        if self._file is None and self._free > 0:
+            self._kept += map(decode_escapes, page)
+            self._free -= sum(map(len, page)) + STRING_OVERHEAD * len(page)
+            return
+        if self._file is None:
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - the stack closes it
+            self._stack.enter_context(self._file)
+        self._file.seek(self._offsets[-1])
+        written = self._file.write(SEPARATOR.join(page).encode())
+        self._offsets.append(self._offsets[-1] + written)
+
+    def _load(self, number: int) -> list[str]:
+        if self._file is None:
+            return []
+        start, end = self._offsets[number : number + 2]
+        self._file.seek(start)
+        text = self._file.read(end - start).decode()
+        page = text.split(SEPARATOR)
+        return list(map(decode_escapes, page)) if "_x" in text else page
+
+
+def _pages(package: Package, part: str) -> Iterator[list[str]]:
+    """Yield the strings in lists of `PAGE`; only the last may be shorter."""
+    page: list[str] = []
+    for strings in _batches(package, part):
+        page += strings
+        cut = len(page) - len(page) % PAGE
+        for start in range(0, cut, PAGE):
+            yield page[start : start + PAGE]
+        del page[:cut]
+    if page:
+        yield page
+
+
+def _batches(package: Package, part: str) -> Iterator[list[str]]:
+    chunks = package.chunks(part, PART_LIMIT)
+    head = read_head(chunks, part, "sst")
+    pieces = Pieces(head.rest, chunks, b"</si>")
+    if head.plain:
+        for piece in pieces:
+            plain = PLAIN.match(piece)
+            end = plain.end() if plain else 0
+            yield [unescape(text) for text in TEXT.findall(piece, 0, end)]
+            if end < len(piece):
+                pieces.give_back(piece[end:])
+                break
+    yield from _parsed(head, pieces, part)
+
+
+def _parsed(head: Head, pieces: Pieces, part: str) -> Iterator[list[str]]:
+    """Read on with the XML parser, which sees the head again to know where it is."""
+    strings = _StringHandler(part)
+    parser = make_parser()
+    parser.StartElementHandler = strings.start
+    parser.EndElementHandler = strings.end
+    parser.CharacterDataHandler = strings.pieces.append
+
+    def chunks() -> Iterator[bytes]:
+        yield head.prefix
+        yield from pieces.remainder()
+
+    for _ in drive(parser, chunks(), part):
+        strings.check()
+        if strings.found:
+            yield strings.found[:]
+            strings.found.clear()
+
+
+class _StringHandler:
+    """Collects the strings' texts: the runs of rich text, without phonetic hints."""
+
+    def __init__(self, part: str) -> None:
+        self.found: list[str] = []
+        self.pieces: list[str] = []
+        self._part = part
+        self._text = ""
+        self._phonetic = False
+        self._depth = 0
+
+    def start(self, name: str, _: dict[str, str]) -> None:
+        self._depth += 1
+        self.pieces.clear()
+        if name.endswith(" rPh"):
+            self._phonetic = True
+
+    def end(self, name: str) -> None:
+        self._depth -= 1
+        local = name.rpartition(" ")[2]
+        if local == "t" and not self._phonetic:
+            self._text += "".join(self.pieces)
+        elif local == "rPh":
+            self._phonetic = False
+        elif local == "si":
+            self.found.append(self._text)
+            self._text = ""
+
+    def check(self) -> None:
+        """Refuse what grows without bound between two ends of strings."""
+        held = len(self._text) + sum(map(len, self.pieces))
+        if held > TEXT_LIMIT or self._depth > DEPTH_LIMIT:
+            refuse_size(self._part)

@@ -1,0 +1,134 @@
+"""The text of numbers, dates, times and durations that a workbook keeps as numbers.
+
+Serial numbers count days. In the 1900 system day 1 is 1900-01-01 and day 60 the
+29 February 1900 that never was, so days from 61 on are one late (ECMA-376 part 1,
+18.17.4.1); in the 1904 system day 0 is 1904-01-01. Excel itself keeps milliseconds,
+and so a time is rounded to them: 10:00 is stored as 0.41666666666666669.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+
+CANONICAL = re.compile(r"(?:0|-?[1-9][0-9]*)(?:\.[0-9]*[1-9])?")
+SURE_LENGTH = 16  # 15 digits and a point: surely the shortest for its value
+INTEGER = re.compile(r"-?[1-9][0-9]{0,399}")
+NUMBER = re.compile(
+    r"[ \t\r\n]*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?[ \t\r\n]*"
+)
+NUMBER_LENGTH = 400
+
+DAY_MILLISECONDS = 86_400_000
+LAST_DAY = 2_958_465  # 9999-12-31 in the 1900 system
+DAYS_1904 = 1_462  # from the 1900 system's day 0 to the 1904 system's
+LEAP_DAY = 60
+ONE_YEAR = 366
+EPOCH = date(1899, 12, 30)
+
+
+def number_text(text: str) -> str | None:
+    """Return the shortest decimal text of a stored number, without exponent.
+
+    Digits of a whole number stay as they are stored, however many. None when *text*
+    is no finite number.
+    """
+    if CANONICAL.fullmatch(text) and len(text) <= SURE_LENGTH:
+        return text
+    if INTEGER.fullmatch(text):
+        return text
+    number = read_float(text)
+    if number is None:
+        return None
+    shortest = repr(number)
+    if "e" in shortest:
+        shortest = format(Decimal(shortest), "f")
+    shortest = shortest.removesuffix(".0")
+    return "0" if shortest == "-0" else shortest
+
+
+def read_float(text: str) -> float | None:
+    """Return the number that *text* is, or None when it is no finite one."""
+    if len(text) > NUMBER_LENGTH or not NUMBER.fullmatch(text):
+        return None
+    number = float(text)
+    return number if math.isfinite(number) else None
+
+
+def moment_text(serial: float, *, clock: bool, date1904: bool) -> str | None:
+    """Return the ISO 8601 text of a date, a time or both; None when there is none.
+
+    A date has no time of day when that is midnight. With *clock* (a format that shows
+    no day) a number from one day to a year is none: it is a duration in the wrong
+    format or a slip, and no moment that anybody meant.
+    """
+    if not 0 <= serial <= LAST_DAY + 1:
+        return None
+    if serial < 1 and (clock or (serial and not date1904)):
+        return _clock_text(round(serial * DAY_MILLISECONDS) % DAY_MILLISECONDS)
+    if clock and serial < ONE_YEAR:
+        return None
+    days = serial + DAYS_1904 if date1904 else serial
+    day, milliseconds = divmod(round(days * DAY_MILLISECONDS), DAY_MILLISECONDS)
+    if not 0 < day <= LAST_DAY:
+        return None
+    calendar = _calendar_text(day)
+    return f"{calendar}T{_clock_text(milliseconds)}" if milliseconds else calendar
+
+
+def duration_text(serial: float) -> str | None:
+    """Return the ISO 8601 text of a duration of *serial* days, in hours and below."""
+    if abs(serial) > LAST_DAY:
+        return None
+    total = round(abs(serial) * DAY_MILLISECONDS)
+    minutes, milliseconds = divmod(total, 60_000)
+    hours, minutes = divmod(minutes, 60)
+    seconds = f"{milliseconds / 1000:.3f}".rstrip("0").rstrip(".")
+    parts = [
+        f"{hours}H" if hours else "",
+        f"{minutes}M" if minutes else "",
+        f"{seconds}S" if milliseconds or not total else "",
+    ]
+    sign = "-" if serial < 0 and total else ""
+    return f"{sign}PT{''.join(parts)}"
+
+
+def iso_text(text: str) -> str | None:
+    """Return the text of a cell that keeps ISO 8601 text itself; None if it doesn't."""
+    stripped = text.strip()
+    for read in (_date_of, _moment_of, _time_of):
+        try:
+            return read(stripped)
+        except ValueError:
+            continue
+    return None
+
+
+def _date_of(text: str) -> str:
+    return date.fromisoformat(text).isoformat()
+
+
+def _moment_of(text: str) -> str:
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None and moment.time() == time():
+        return moment.date().isoformat()
+    return moment.isoformat()
+
+
+def _time_of(text: str) -> str:
+    return time.fromisoformat(text).isoformat()
+
+
+def _calendar_text(day: int) -> str:
+    if day == LEAP_DAY:
+        return "1900-02-29"
+    return (EPOCH + timedelta(days=day + (day < LEAP_DAY))).isoformat()
+
+
+def _clock_text(milliseconds: int) -> str:
+    seconds, fraction = divmod(milliseconds, 1000)
+    minutes, second = divmod(seconds, 60)
+    clock = time(*divmod(minutes, 60), second, fraction * 1000)
+    return clock.isoformat("milliseconds" if fraction else "seconds")

@@ -1,0 +1,123 @@
+"""What number formats make of a number."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from batchfx.files.xlsx_formats import BUILTIN, NumberFormat, Shape, read_format
+
+DATES = [
+    "yyyy-mm-dd",
+    "dd.mm.yyyy",
+    "d/m/yy h:mm",
+    "m/d/yyyy\\ h:mm:ss\\ AM/PM",
+    "[$-409]mmmm\\ d\\,\\ yyyy;@",
+    "[$-F800]dddd\\,\\ mmmm\\ dd\\,\\ yyyy",
+    "mmm-yy",
+    "mm",
+    "yyyy",
+    "[Red]dd/mm",
+    'yyyy"年"m"月"d"日"',
+    "yyyy年m月d日",
+    "[$-411]ggge年m月d日",
+    "aaaa",
+    "yyyy-mm-dd hh:mm:ss.000",
+    'yyyy-mm-dd"T"hh:mm:ss',
+    "mmm hh:mm",
+    "YYYY-MM-DD",
+]
+TIMES = [
+    "hh:mm:ss",
+    "h:mm AM/PM",
+    "h:mm a/p",
+    "mm:ss",
+    "mm:ss.0",
+    "ss",
+    "[$-F400]h:mm:ss\\ AM/PM",
+]
+DURATIONS = ["[h]:mm", "[hh]:mm:ss", "[mm]:ss", "[s]", "[H]:MM"]
+NUMBERS = [
+    "",
+    "General",
+    "GENERAL",
+    "Standard",
+    "@",
+    "0",
+    "0.00",
+    "#,##0",
+    "0.00%",
+    "0.00E+00",
+    "##0.0E+0",
+    "# ?/?",
+    '"yes";"no"',
+    '0.00" days"',
+    '#,##0,," M"',
+    "#,##0;[Red]\\(#,##0\\)",
+    "#,##0_M_M_M;#,##0_M_M_M;_(@_M_M_M",
+    "[Red]General",
+    "[Yellow]",
+    "[Green]0;[Red]-0",
+    '_-* #,##0.00\\ "€"_-',
+    "[$USD] #,##0",
+    "[<=9999999]###\\-####;\\(###\\)\\ ###\\-####",
+    "000\\-00\\-0000x",
+    "0 d",
+    "d" * 256,
+]
+
+
+@pytest.mark.parametrize(
+    ("code", "shape"),
+    [
+        *[(code, Shape.DATE) for code in DATES],
+        *[(code, Shape.TIME) for code in TIMES],
+        *[(code, Shape.DURATION) for code in DURATIONS],
+        *[(code, Shape.NUMBER) for code in NUMBERS],
+    ],
+)
+def test_a_format_says_what_its_numbers_are(code: str, shape: Shape) -> None:
+    assert read_format(code) == NumberFormat(shape)
+
+
+@pytest.mark.parametrize(
+    ("code", "digits"),
+    [
+        ("00000", 5),
+        ("00", 2),
+        ("000\\-00\\-0000", 9),
+        ('"No. "0000', 4),
+        ("0000;-0", 4),
+    ],
+)
+def test_a_format_of_zeros_pads_to_its_digits(code: str, digits: int) -> None:
+    assert read_format(code) == NumberFormat(Shape.NUMBER, digits)
+
+
+@pytest.mark.parametrize(
+    ("number", "shape"),
+    [
+        (14, Shape.DATE),
+        (17, Shape.DATE),
+        (18, Shape.TIME),
+        (21, Shape.TIME),
+        (22, Shape.DATE),
+        (45, Shape.TIME),
+        (46, Shape.DURATION),
+        (47, Shape.TIME),
+        (57, Shape.DATE),
+    ],
+)
+def test_a_built_in_format_is_known_by_its_number(number: int, shape: Shape) -> None:
+    assert BUILTIN[number] == NumberFormat(shape)
+
+
+@pytest.mark.parametrize("number", [0, 1, 9, 11, 13, 23, 37, 44, 48, 49])
+def test_a_built_in_number_format_is_none_of_these(number: int) -> None:
+    assert number not in BUILTIN
+
+
+@given(st.text('ymdhsAMP/[]$-0#?.,;"\\_* egb', max_size=255))
+def test_any_code_is_read_without_delay(code: str) -> None:
+    assert read_format(code).shape in Shape

@@ -1,0 +1,216 @@
+"""Which row of a sheet holds the column names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from batchfx.errors import SourceError
+from batchfx.files.xlsx import inspect_xlsx
+from batchfx.model.sources import Layout
+from tests.unit.files.workbooks import cell, merged, row, sheet, workbook
+
+NO_NAMES = (
+    "No row of sheet 'Sheet1' looks like column names. "
+    "Say in which row the column names are."
+)
+
+
+def layout_of(
+    *rows: str, merges: Sequence[str] = (), header_row: int | None = None
+) -> Layout:
+    after = merged(*merges) if merges else ""
+    return inspect_xlsx(workbook(sheet(*rows, after=after)), header_row=header_row)
+
+
+def test_the_first_row_of_texts_is_the_header() -> None:
+    layout = layout_of(row(1, "id", "name"), row(2, 1, "Ann"), row(3, 2, "Ben"))
+
+    assert (layout.header, layout.header_row) == (("id", "name"), 1)
+    assert layout.warnings == ()
+
+
+def test_names_are_tidied_of_line_ends_and_outer_blanks() -> None:
+    layout = layout_of(row(1, " first\n name ", "e-mail"), row(2, "Ann", "a@b.example"))
+
+    assert layout.header == ("first name", "e-mail")
+
+
+def test_a_sheet_with_a_header_and_nothing_below_is_a_table() -> None:
+    layout = layout_of(row(1, "id", "name"))
+
+    assert (layout.header, layout.header_row) == (("id", "name"), 1)
+
+
+def test_a_single_column_begins_with_its_name() -> None:
+    layout = layout_of(row(2, "e-mail"), row(3, "a@b.example"), row(4, "c@d.example"))
+
+    assert (layout.header, layout.header_row) == (("e-mail",), 2)
+
+
+def test_pairs_of_label_and_value_above_the_table_are_no_header() -> None:
+    layout = layout_of(
+        row(1, "Report:", "Customers"),
+        row(2, "By:", "Ann"),
+        row(4, "id", "name", "city"),
+        row(5, 1, "Ann", "Bonn"),
+        row(6, 2, "Ben", "Ulm"),
+    )
+
+    assert (layout.header, layout.header_row) == (("id", "name", "city"), 4)
+    assert [warning.parameters for warning in layout.warnings] == [{"rows": [1, 2]}]
+
+
+def test_pairs_without_a_blank_row_between_them_and_a_wide_table_are_no_header() -> (
+    None
+):
+    layout = layout_of(
+        row(1, "Report:", "Customers"),
+        row(2, "id", "name", "city", "zip"),
+        row(3, 1, "Ann", "Bonn", "53111"),
+        row(4, 2, "Ben", "Ulm", "89073"),
+    )
+
+    assert layout.header_row == 2
+
+
+def test_years_may_stand_among_names() -> None:
+    layout = layout_of(row(1, "sku", "name", 2025, 2026), row(2, "A", "Cup", 7, 8))
+
+    assert layout.header == ("sku", "name", "2025", "2026")
+
+
+def test_a_column_without_a_name_in_the_table_belongs_to_it() -> None:
+    layout = layout_of(
+        row(1, None, "name", "city", None, "zip"),
+        row(2, 0, "Ann", "Bonn", "x", "53111", "note"),
+        *(row(number, number, "Ben", "Ulm", "y", "89073") for number in range(3, 9)),
+    )
+
+    assert layout.header == ("", "name", "city", "", "zip", "")
+    assert layout.settings["columns"] == ["A", "B", "C", "D", "E", "F"]
+
+
+def test_a_column_away_from_the_table_does_not_belong_to_it() -> None:
+    stray = f'<row r="3">{cell("A3", "B")}{cell("H3", "stray")}</row>'
+    layout = layout_of(row(1, "id", "name"), row(2, "A", "Ann"), stray)
+
+    assert layout.settings["columns"] == ["A", "B"]
+
+
+def test_an_unused_column_between_names_is_left_out() -> None:
+    layout = layout_of(row(1, "id", None, "name"), row(2, "A", None, "Ann"))
+
+    assert layout.header == ("id", "name")
+    assert layout.settings["columns"] == ["A", "C"]
+
+
+def test_names_of_groups_are_part_of_the_names() -> None:
+    layout = layout_of(
+        row(1, "Customers"),
+        row(3, "Person", None, "Address", None, "Total"),
+        row(4, "First", "Last", "Street", "Zip"),
+        row(5, "Ann", "Ash", "Main 1", "01234", 5),
+        merges=("A1:E1", "A3:B3", "C3:D3", "E3:E4"),
+    )
+
+    assert layout.header == (
+        "Person / First",
+        "Person / Last",
+        "Address / Street",
+        "Address / Zip",
+        "Total",
+    )
+    assert layout.header_row == 4
+    assert layout.settings["header_rows"] == [3, 4]
+
+
+@pytest.mark.parametrize("header_row", [None, 3])
+def test_names_of_groups_are_found_from_above_and_from_below(
+    header_row: int | None,
+) -> None:
+    layout = layout_of(
+        row(1, "Year", None, None, None),
+        row(2, "Spring", None, "Autumn", None),
+        row(3, "in", "out", "in", "out"),
+        row(4, 1, 2, 3, 4),
+        merges=("A2:B2", "C2:D2"),
+        header_row=header_row,
+    )
+
+    assert layout.header == (
+        "Spring / in",
+        "Spring / out",
+        "Autumn / in",
+        "Autumn / out",
+    )
+    assert layout.settings["header_rows"] == [2, 3]
+
+
+def test_a_stated_row_is_the_header_whatever_it_holds() -> None:
+    rows = (row(1, "id", "name"), row(2, "x", 7), row(3, 1, "Ann"))
+
+    layout = layout_of(*rows, header_row=2)
+
+    assert (layout.header, layout.header_row) == (("x", "7"), 2)
+    assert layout.warnings == ()
+
+
+def test_a_stated_row_may_be_far_below() -> None:
+    rows = [row(number, "note", number) for number in range(1, 2001)]
+
+    layout = layout_of(
+        *rows, row(2001, "id", "name"), row(2002, 1, "Ann"), header_row=2001
+    )
+
+    assert layout.header == ("id", "name")
+
+
+@pytest.mark.parametrize(
+    ("rows", "header_row", "message"),
+    [
+        (
+            [row(1, 1, "Ann", 5), row(2, 2, "Ben", 6)],
+            None,
+            NO_NAMES,
+        ),
+        (
+            [row(1, 17), row(2, 18)],
+            None,
+            NO_NAMES,
+        ),
+        (
+            [row(1, "id", "name"), row(3, "x", "y")],
+            2,
+            "Row 2 of sheet 'Sheet1' is blank. Say in which row the column names are.",
+        ),
+    ],
+)
+def test_a_sheet_without_names_asks_for_their_row(
+    rows: list[str], header_row: int | None, message: str
+) -> None:
+    with pytest.raises(SourceError) as error:
+        layout_of(*rows, header_row=header_row)
+
+    assert error.value.code == "no_header"
+    assert str(error.value) == message
+
+
+def test_a_stated_row_below_everything_is_refused() -> None:
+    with pytest.raises(SourceError) as error:
+        layout_of(row(1, "id", "name"), header_row=500)
+
+    assert error.value.code == "empty_file"
+
+
+def test_a_title_that_is_merged_over_all_columns_is_no_name_of_many() -> None:
+    layout = layout_of(
+        row(1, "Report"),
+        row(2, "id", "name"),
+        row(3, 1, "Ann"),
+        merges=("A1:XFD1",),
+        header_row=1,
+    )
+
+    assert layout.header == ("Report", "Report")
