@@ -12,12 +12,15 @@ rows whose hashes meet are compared by value.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
 
 import polars as pl
 
 from batchfx.execution.job import Job, read_cells
 from batchfx.model.blocks import FAULTS, KINDS, ROW
-from batchfx.pipeline.validate import declared
+from batchfx.pipeline.validate import Validated, declared
 from batchfx.store import batches, chunks, outcomes
 
 HASHES_AT_ONCE = 2_000_000  # 8 bytes each
@@ -102,17 +105,26 @@ def _values(job: Job, sets: list[Fields]) -> Iterator[pl.DataFrame]:
         with job.store.read() as connection:
             cells = read_cells(connection, job.key, ordinal, positions)
         validated = declared(plan, cells.select(ROW, *names, FAULTS, KINDS), positions)
-        yield validated.frame.select(
-            ROW, *(_comparable(validated.frame[field]) for field in names)
-        )
+        texts = [_comparable(validated, field) for field in names]
+        yield pl.DataFrame([validated.numbers, *texts])
 
 
-def _comparable(values: pl.Series) -> pl.Series:
-    """Return values whose equality Polars can judge, with one type in every chunk."""
-    if values.dtype == pl.Object:
-        plain = [None if value is None else str(value) for value in values.to_list()]
-        return pl.Series(values.name, plain, pl.String)
-    texts = values.cast(pl.String)
+def _comparable(validated: Validated, field: str) -> pl.Series:
+    """Return texts that are equal where the values are, the same way in every chunk."""
+    values = validated.frame[field]
+    if values.dtype in {pl.Object, pl.Datetime}:
+        texts = [_text(value) for value in validated.values(field)]
+        return pl.Series(field, texts, pl.String)
+    plain = values.cast(pl.String)
     if isinstance(values.dtype, pl.Decimal) and values.dtype.scale:
-        return texts.str.strip_chars_end("0").str.strip_chars_end(".")
-    return texts
+        return plain.str.strip_chars_end("0").str.strip_chars_end(".")
+    return plain
+
+
+def _text(value: Any) -> str | None:
+    """Return a text that equal values share; None for no value."""
+    if isinstance(value, Decimal):
+        return format(value.normalize(), "f") if value else "0"
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value.astimezone(UTC).isoformat()
+    return None if value is None else str(value)

@@ -110,21 +110,22 @@ def _try(importer: Importer[Any], group: Pairs, context: Context) -> Trial:
     calls = len(context.calls)
     results: list[Any] = []
     outcomes: list[Outcome] = []
+    reached: list[Any] = results  # as long as the number of rows gone through so far
     savepoint = context.session.begin_nested()
     try:
         for context.row, row in group:
             results.append(importer.process(row, context))
-        results.append(context.session.flush())
-        for (number, _), result in zip(group, results, strict=False):
+        context.session.flush()
+        reached = outcomes
+        for (number, _), result in zip(group, results, strict=True):
             outcomes.append(_outcome(number, result))
         savepoint.commit()
-    except Exception as error:  # noqa: BLE001 - the application's code: any error is a row's
+    except Exception as error:
         if is_system_fault(error):
             raise
         savepoint.rollback()
         del context.calls[calls:]
-        is_processed = len(results) > len(group)
-        return Trial([], error, len(outcomes) if is_processed else len(results))
+        return Trial([], error, len(reached))
     return Trial(outcomes)
 
 
