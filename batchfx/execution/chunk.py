@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import polars as pl
 from sqlalchemy.engine import Connection
 
 from batchfx import tables
-from batchfx.execution.job import Job, read_cells
+from batchfx.execution.job import Job, read_cells, values_in_file
 from batchfx.execution.process import ChunkSession, end_session, process_rows
 from batchfx.importer import Context, Importer
 from batchfx.model.blocks import ROW
@@ -116,6 +117,8 @@ def _decide(job: Job, checked: Checked, context: Context) -> Decision:
             context,
             dry_run=job.dry_run,
             last_round=last_round,
+            mapped=job.positions,
+            made=partial(values_in_file, job),
         )
     if job.dry_run:
         return Decision()

@@ -64,3 +64,18 @@ def read_cells(
     first, last = frame[ROW][0], frame[ROW][-1]
     corrected = revisions.latest(connection, key, first, last)
     return revisions.lay_over(frame, corrected).rename(names)
+
+
+def values_in_file(job: Job, field: str, wanted: set[str]) -> set[str]:
+    """Return those of the *wanted* texts that some row of the file has in *field*."""
+    found: set[str] = set()
+    if not wanted or field not in job.positions:
+        return found
+    positions = {field: job.positions[field]}
+    with job.store.read() as connection:
+        for ordinal in range(chunks.count(connection, job.key)):
+            cells = read_cells(connection, job.key, ordinal, positions)[field]
+            found |= set(cells.drop_nulls().to_list()) & wanted
+            if found == wanted:
+                break
+    return found

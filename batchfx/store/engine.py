@@ -114,7 +114,8 @@ def open_store(url: str) -> Store:
         StoreError: It can't be opened, is no database, or was made by a newer version.
 
     """
-    engine = sa.create_engine(_checked(url))
+    # Parameters of a statement are values of many rows: they stay out of error texts.
+    engine = sa.create_engine(_checked(url), hide_parameters=True)
     if engine.dialect.name == "sqlite":
         sa.event.listen(engine, "connect", _prepare_connection)
         sa.event.listen(engine, "begin", _begin)
