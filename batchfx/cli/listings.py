@@ -1,0 +1,149 @@
+"""Batches, rows and counts as a person reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.table import Table
+from rich.text import Text
+
+from batchfx.cli.options import Settings
+from batchfx.cli.screen import NUMBER_WIDTH, STYLES, Screen, columns
+from batchfx.cli.summary import show_file_issues, show_headline, show_next
+from batchfx.cli.text import cut, duration, minute, moment, one_line
+from batchfx.cli.words import is_active, state_of, tally_table
+from batchfx.execution.control import Difference, Report
+from batchfx.execution.views import PENDING, RowView
+from batchfx.model.verdicts import Tally, Verdict
+
+VERDICT_WIDTH = 9
+
+
+def show_batches(screen: Screen, reports: list[Report]) -> None:
+    """Show one batch on each line, the newest first."""
+    screen.say()
+    if not reports:
+        screen.say("There are no batches yet.")
+        return
+    right = ("Batch", "Rows", "Faulty")
+    table = columns(
+        "Batch", "State", *right[1:], "Started", "Importer", "Source", right=right
+    )
+    for each in reports:
+        table.add_row(*map(Text, _batch_cells(each)))
+    for column in table.columns[:-1]:
+        column.no_wrap = True
+    screen.show(table)
+
+
+def _batch_cells(report: Report) -> list[str]:
+    batch = report.batch
+    return [
+        str(batch.key.number),
+        state_of(report),
+        f"{report.tally.total:,}",
+        f"{report.tally.faulty:,}",
+        minute(batch.started_at),
+        batch.importer,
+        one_line(batch.source_name),
+    ]
+
+
+def show_batch(screen: Screen, settings: Settings, report: Report) -> None:
+    """Show everything about one batch."""
+    screen.say()
+    show_headline(screen, report)
+    screen.say()
+    table = Table.grid(padding=(0, 3, 0, 0))
+    for name, value in _facts(report):
+        table.add_row(Text(f"  {name}", "dim"), Text(one_line(value)))
+    screen.show(table)
+    screen.say()
+    screen.show(tally_table(report))
+    show_file_issues(screen, report)
+    show_next(screen, settings, report, "CORRECTED-FILE")
+
+
+def _facts(report: Report) -> list[tuple[str, str]]:
+    batch = report.batch
+    facts = [
+        ("Importer", batch.importer),
+        ("Source", batch.source_name),
+        ("Tenant", batch.key.tenant),
+        ("Attempt", str(batch.attempt)),
+        ("Started", moment(batch.started_at)),
+    ]
+    if batch.ended_at is not None:
+        facts.append(
+            ("Ended", f"{moment(batch.ended_at)}, after {duration(report.seconds)}")
+        )
+    if is_active(report) and batch.worker:
+        host, number, *_ = batch.worker.split("/")
+        facts.append(("Run by", f"process {number} on {host}"))
+    return facts
+
+
+def show_rows(screen: Screen, views: Iterable[RowView]) -> None:
+    """Show one row on each line, as they come."""
+    screen.say()
+    heading = f"{'Row':>{NUMBER_WIDTH}}  {'Verdict':<{VERDICT_WIDTH}}  Record or issue"
+    screen.say(heading, "dim")
+    show = _show_on_terminal if screen.is_terminal else _write
+    for view in views:
+        show(screen, view)
+
+
+def _write(screen: Screen, view: RowView) -> None:
+    """Write the row without rich, which takes far longer than to find it."""
+    verdict = f"{view.verdict:<{VERDICT_WIDTH}}"
+    line = f"{view.row:>{NUMBER_WIDTH},}  {verdict}  {_end(view)}"
+    screen.file.write(f"{line.rstrip()}\n")
+
+
+def _show_on_terminal(screen: Screen, view: RowView) -> None:
+    line = Text(f"{view.row:>{NUMBER_WIDTH},}  ")
+    line.append(f"{view.verdict:<{VERDICT_WIDTH}}", _style(view.verdict))
+    line.append(f"  {_end(view)}")
+    line.truncate(screen.width, overflow="ellipsis")
+    screen.say(line)
+
+
+def _style(verdict: str) -> str:
+    return "dim" if verdict == PENDING else STYLES[Verdict(verdict)]
+
+
+def _end(view: RowView) -> str:
+    if not view.issues:
+        return one_line(view.record_id or view.reason or "")
+    first, more = view.issues[0], len(view.issues) - 1
+    value = f"'{cut(first.value)}'" if first.value else ""
+    where = " ".join(part for part in (first.field, value) if part)
+    others = f" (and {more} more)" if more else ""
+    return ": ".join(part for part in (where, one_line(first.message)) if part) + others
+
+
+def show_recount(
+    screen: Screen, number: int, tally: Tally, differences: list[Difference]
+) -> None:
+    """Say whether what is kept is what was counted, and where it is not."""
+    screen.say()
+    if not differences:
+        counts = [f"{n:,} {name}" for name, n in tally.counts().items() if n]
+        screen.say(f"Batch {number}: {tally.total:,} rows were counted; all agrees.")
+        screen.say(f"  {', '.join(counts)}")
+        return
+    screen.say(f"Batch {number}: what is kept is not what the rows say.", "bold")
+    for each in differences:
+        screen.say(
+            f"  chunk {each.ordinal}, rows {each.first_row:,} to {each.last_row:,}: "
+            + _differing(each)
+        )
+
+
+def _differing(difference: Difference) -> str:
+    stored, counted = difference.stored.counts(), difference.counted.counts()
+    return ", ".join(
+        f"{name} is kept as {stored[name]:,}, the rows say {counted[name]:,}"
+        for name in stored
+        if stored[name] != counted[name]
+    )

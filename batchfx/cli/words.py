@@ -1,0 +1,95 @@
+"""A batch and its tally in words."""
+
+from __future__ import annotations
+
+from rich.table import Table
+from rich.text import Text
+
+from batchfx.cli.screen import NUMBER_WIDTH, STYLES
+from batchfx.cli.text import counted
+from batchfx.execution.control import Report
+from batchfx.model.states import ACTIVE, BatchState
+from batchfx.model.verdicts import Tally, Verdict
+
+INTERRUPTED = "interrupted"
+STATES = {
+    BatchState.STAGING: "is being read",
+    BatchState.RUNNING: "is running",
+    BatchState.CHECKED: "was checked; nothing was written",
+    BatchState.COMPLETED: "is complete",
+    BatchState.STOPPED: "was stopped",
+    BatchState.FAILED: "failed",
+}
+
+
+def state_of(report: Report) -> str:
+    """Return the state for machines: interrupted when its process has died."""
+    return INTERRUPTED if report.is_orphaned else str(report.batch.state)
+
+
+def headline(report: Report) -> str:
+    """Return where the batch is and how many rows need a person, as a sentence."""
+    return f"Batch {report.key.number} {_state(report)}. {_account(report)}".rstrip()
+
+
+def _state(report: Report) -> str:
+    if report.is_orphaned:
+        return "was interrupted: the process that ran it has ended"
+    return STATES[report.batch.state]
+
+
+def _account(report: Report) -> str:
+    tally, faulty = report.tally, report.tally.faulty
+    rows = counted(tally.total, "row")
+    if not report.batch.staged:
+        return f"{rows} were read so far." if tally.total else ""
+    attention = f"{'needs' if faulty == 1 else 'need'} attention"
+    is_checked = report.batch.state is BatchState.CHECKED
+    if tally.pending and not is_checked:
+        so_far = f"{tally.decided:,} of {rows} are done"
+        return f"{so_far}, {faulty:,} {attention}." if faulty else f"{so_far}."
+    if faulty:
+        return f"{faulty:,} of {rows} {attention}."
+    if tally.total == 1:
+        return "The row is valid." if is_checked else "The row ended well."
+    return f"All {rows} are valid." if is_checked else f"All {rows} ended well."
+
+
+def tally_table(report: Report, total: str = "") -> Table:
+    """Return the counts that are not zero, above their total and a note on it."""
+    tally = report.tally
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(justify="right", min_width=NUMBER_WIDTH)
+    table.add_column()
+    for verdict in Verdict:
+        if tally.count(verdict):
+            style = STYLES[verdict]
+            table.add_row(
+                Text(f"{tally.count(verdict):,}", style), Text(str(verdict), style)
+            )
+    if tally.pending:
+        table.add_row(f"{tally.pending:,}", _pending(report))
+    noun = "row" if tally.total == 1 else "rows"
+    name = Text(noun, "bold").append(total, "not bold")
+    table.add_row(Text(f"{tally.total:,}", "bold"), name)
+    return table
+
+
+def _pending(report: Report) -> str:
+    is_checked = report.batch.state is BatchState.CHECKED
+    return "valid, not imported yet" if is_checked else "pending"
+
+
+def counts_line(tally: Tally) -> Text:
+    """Return the counts that are not zero on one line."""
+    parts = [
+        Text(f"{tally.count(verdict):,} {verdict}", STYLES[verdict])
+        for verdict in Verdict
+        if tally.count(verdict)
+    ]
+    return Text("   ").join(parts)
+
+
+def is_active(report: Report) -> bool:
+    """Return True while a living process works on the batch."""
+    return report.batch.state in ACTIVE and not report.is_orphaned
