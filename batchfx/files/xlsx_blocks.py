@@ -222,8 +222,9 @@ def _faults(
         for index, fault in column.faults:
             faults[index].append(replace(fault, column=place))
     for index, record in enumerate(batch):
-        if record.outside and (fault := _outside_fault(record, cells)):
-            faults[index].append(fault)
+        beside = _outside_fault(record, cells) if record.outside else None
+        if beside is not None:
+            faults[index].append(beside)
     return faults
 
 

@@ -63,7 +63,7 @@ class Package:
     def __init__(self, source: BinaryIO) -> None:
         _check_start(source)
         try:
-            self._archive = zipfile.ZipFile(_BoundedReads(source))  # type: ignore[arg-type]
+            self._archive = zipfile.ZipFile(_BoundedReads(source))
         except ZIP_FAULTS as error:
             _refuse("the list of its parts at the end of the file", error)
         self._parts = {
@@ -171,7 +171,7 @@ def _read(stream: zipfile.ZipExtFile, part: str) -> bytes:
 
 def _refuse(place: str, error: BaseException) -> NoReturn:
     message = (
-        f"The workbook is damaged in {place}: {error or type(error).__name__}. "
+        f"The workbook is damaged in {place}: {str(error) or type(error).__name__}. "
         "Get the file again, or open it in Excel and save it."
     )
     raise SourceError("corrupt", message) from error

@@ -1,0 +1,313 @@
+"""The records of one piece of delimited text, fast.
+
+Lines go different ways by what can be seen of them at once. Bare lines with the right
+number of delimiters are split by Polars, well-formed quoted ones by the `csv` module,
+all of a piece in one call. Whatever else a line may be goes the careful way of
+`batchfx.files.csv_record`, which defines what a record is; those go first, since only
+their records may take lines away from others.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from batchfx.files.csv_record import (
+    BLANKS,
+    CONTROLS,
+    NEVER,
+    TOTALS,
+    Cutter,
+    Dialect,
+    Grammar,
+    Shape,
+    judge,
+)
+from batchfx.files.text import UNDECODABLE, Mark, Piece
+from batchfx.model.blocks import ROW, block_schema, dump_faults
+from batchfx.model.sources import Layout
+
+ENOUGH = 50_000  # records of one piece that may go the careful way: they are large
+
+LINE = "line"
+WAY = "way"
+CSV_LIMIT = 131_072  # the csv module's, for a field; to raise it is to do so for all
+
+
+def _hex(character: str) -> str:
+    """Return *character* as Rust's regular expressions take any character."""
+    return rf"\x{{{ord(character):x}}}"
+
+
+R_BLANKS = "".join(map(_hex, BLANKS))
+R_BLANK = f"^[{R_BLANKS}]*$"
+R_ODD = f"[{CONTROLS}{_hex(UNDECODABLE)}]"
+R_TOTAL = rf"^[{R_BLANKS}]*(?i:{'|'.join(TOTALS)})[{R_BLANKS}]*$|:[{R_BLANKS}]*$"
+R_FORCED_TEXT = '^="(?:[^"]|"")*"$'
+
+
+class Way(IntEnum):
+    """Which way a line goes."""
+
+    BLANK = 0
+    EXACT = 1
+    LONG = 2  # too many delimiters, maybe with nothing behind them
+    QUOTED = 3
+    CAREFUL = 4
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What it takes to read a source."""
+
+    encoding: str
+    grammar: Grammar
+    shape: Shape
+    start: Mark
+
+    @classmethod
+    def of(cls, layout: Layout) -> Plan:
+        """Take the plan from the *layout* of a source."""
+        settings = layout.settings
+        comma, mark = settings["delimiter"] or NEVER, settings["quote"] or NEVER
+        named = [number for number, name in enumerate(layout.header, 1) if name]
+        return cls(
+            settings["encoding"],
+            Grammar(Dialect(comma, mark, settings["newline"])),
+            Shape(len(layout.header), max(named)),
+            Mark(settings["start"], settings["line"]),
+        )
+
+    @property
+    def dialect(self) -> Dialect:
+        """How the lines hold cells."""
+        return self.grammar.dialect
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of a frame's columns of cells."""
+        return list(block_schema(self.shape.width))[1:-2]
+
+    @cached_property
+    def bare_way(self) -> pl.Expr:
+        """Which way a line without quotation marks goes."""
+        line, comma = pl.col(LINE).str, self.dialect.delimiter
+        found = line.count_matches(comma, literal=True)
+        stray = line.contains("\r", literal=True) | line.contains("\n", literal=True)
+        return (
+            pl.when(line.contains(R_ODD))
+            .then(Way.CAREFUL)
+            .when(line.contains(f"^[{R_BLANKS}{_hex(comma)}]*$"))
+            .then(Way.BLANK)
+            .when(stray)
+            .then(Way.CAREFUL)
+            .when(found == self.shape.width - 1)
+            .then(Way.EXACT)
+            .when(found >= self.shape.width)
+            .then(Way.LONG)
+            .otherwise(Way.CAREFUL)
+            .alias(WAY)
+        )
+
+    @cached_property
+    def quoted_way(self) -> pl.Expr:
+        """Which way a line with quotation marks goes."""
+        line = pl.col(LINE).str
+        comma, mark = _hex(self.dialect.delimiter), _hex(self.dialect.quote)
+        quoted = f"{mark}[^{mark}]*(?:{mark}{mark}[^{mark}]*)*{mark}"
+        cell = rf"(?:{quoted}|[^{mark}{comma}\r\n][^{comma}\r\n]*|)"
+        careful = (
+            line.contains(R_ODD)
+            | line.contains(f"^[{R_BLANKS}{comma}{mark}]*$")
+            | (line.len_bytes() > CSV_LIMIT)
+            | ~line.contains(f"^{cell}(?:{comma}{cell})*$")
+        )
+        return pl.when(careful).then(Way.CAREFUL).otherwise(Way.QUOTED).alias(WAY)
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """The records of a piece as a block's frame, and the lines of its blank ones.
+
+    *end* is the line to go on from; it is behind the piece when the piece is *whole*.
+    """
+
+    frame: pl.DataFrame
+    blanks: list[int]
+    end: int
+    whole: bool
+
+
+def parse(piece: Piece, plan: Plan) -> Parsed:
+    """Return the records of *piece*, up to one that needs lines that come after it."""
+    lines = piece.lines()
+    table = _sort_out(lines, piece.start.line, plan)
+    slow = _Slow(lines, piece, plan)
+    slow.read_through(sorted(_rows(table, Way.CAREFUL)))
+    table = table.filter((pl.col(ROW) < slow.end) & ~pl.col(ROW).is_in(slow.taken))
+    slow.blanks += _rows(table, Way.BLANK)
+    frame = pl.concat(
+        [
+            _split_exact(table, plan),
+            _split_long(table, plan, slow),
+            _split_quoted(table, plan, slow),
+        ]
+    ).with_columns(pl.when(pl.col(plan.names) != "").then(pl.col(plan.names)))
+    if table[LINE].str.contains('="', literal=True).any():
+        frame = _free_texts(frame, plan, slow)
+    frame = _without_totals(frame, plan, slow)
+    frame = pl.concat([frame, slow.frame()], how="diagonal")
+    whole = slow.end == piece.start.line + len(lines)
+    return Parsed(frame.sort(ROW), sorted(slow.blanks), slow.end, whole)
+
+
+def _sort_out(lines: Sequence[str], first: int, plan: Plan) -> pl.DataFrame:
+    """Return the *lines* without their ends, with their numbers and the way they go."""
+    table = pl.DataFrame({LINE: pl.Series(lines, dtype=pl.String)}).select(
+        pl.int_range(first, first + pl.len(), dtype=pl.UInt32).alias(ROW),
+        pl.col(LINE).str.strip_chars_end("\r"),
+    )
+    quoted = table[LINE].str.contains(plan.dialect.quote, literal=True)
+    return pl.concat(
+        [
+            table.filter(~quoted).with_columns(plan.bare_way),
+            table.filter(quoted).with_columns(plan.quoted_way),
+        ]
+    )
+
+
+def _rows(table: pl.DataFrame, way: Way) -> list[int]:
+    return table.filter(pl.col(WAY) == way)[ROW].to_list()
+
+
+def _split_exact(table: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+    """Split the lines that have the right number of cells and quote none."""
+    lines = table.filter(pl.col(WAY) == Way.EXACT)
+    cells = lines[LINE].str.split_exact(plan.dialect.delimiter, plan.shape.width - 1)
+    return _unnest(lines, cells, plan.names)
+
+
+def _split_long(table: pl.DataFrame, plan: Plan, slow: _Slow) -> pl.DataFrame:
+    """Split the lines that have delimiters beyond the columns, but nothing behind."""
+    rest = "rest"
+    lines = table.filter(pl.col(WAY) == Way.LONG)
+    cells = lines[LINE].str.splitn(plan.dialect.delimiter, plan.shape.width + 1)
+    frame = _unnest(lines, cells, [*plan.names, rest])
+    blank = frame[rest].str.contains(f"^[{R_BLANKS}{_hex(plan.dialect.delimiter)}]*$")
+    slow.read_each(frame.filter(~blank)[ROW])
+    return frame.filter(blank).drop(rest)
+
+
+def _unnest(
+    lines: pl.DataFrame, cells: pl.Series, names: Sequence[str]
+) -> pl.DataFrame:
+    # Not as an expression: that would split once for each column.
+    frame = cells.struct.unnest()
+    frame.columns = list(names)
+    return frame.insert_column(0, lines[ROW])
+
+
+def _split_quoted(table: pl.DataFrame, plan: Plan, slow: _Slow) -> pl.DataFrame:
+    """Split the well-formed lines in which some cells are quoted."""
+    dialect, width = plan.dialect, plan.shape.width
+    lines = table.filter(pl.col(WAY) == Way.QUOTED)
+    split = csv.reader(
+        lines[LINE].to_list(), delimiter=dialect.delimiter, quotechar=dialect.quote
+    )
+    cells = list(split)
+    fits = pl.Series([len(each) == width for each in cells], dtype=pl.Boolean)
+    slow.read_each(lines.filter(~fits)[ROW])
+    columns = list(zip(*(each for each in cells if len(each) == width), strict=True))
+    return pl.DataFrame(
+        {
+            ROW: lines.filter(fits)[ROW],
+            **dict(zip(plan.names, columns or [()] * width, strict=True)),
+        },
+        schema_overrides=dict.fromkeys(plan.names, pl.String),
+    )
+
+
+def _free_texts(frame: pl.DataFrame, plan: Plan, slow: _Slow) -> pl.DataFrame:
+    """Take the ``="…"`` off the cells that it forces to be text."""
+    cell = pl.col(plan.names)
+    inner = cell.str.slice(2).str.strip_suffix('"')
+    inner = inner.str.replace_all('""', '"', literal=True)
+    frame = frame.with_columns(
+        pl.when(cell.str.contains(R_FORCED_TEXT)).then(inner).otherwise(cell)
+    ).with_columns(pl.when(cell != "").then(cell))
+    blank = pl.all_horizontal(cell.is_null() | cell.str.contains(R_BLANK))
+    slow.blanks += frame.filter(blank)[ROW].to_list()
+    return frame.filter(~blank)
+
+
+def _without_totals(frame: pl.DataFrame, plan: Plan, slow: _Slow) -> pl.DataFrame:
+    """Leave out what may be a line of totals; the careful way decides."""
+    cells = pl.col(plan.names)
+    half = pl.sum_horizontal(cells.is_not_null()) <= (plan.shape.width + 1) // 2
+    sparse = frame.filter(half)
+    totals = sparse.filter(pl.coalesce(cells).str.contains(R_TOTAL))[ROW]
+    slow.read_each(totals)
+    return frame.filter(~pl.col(ROW).is_in(totals.to_list())) if len(totals) else frame
+
+
+class _Slow:
+    """The careful way through the lines of a piece, and what is found on it.
+
+    *taken* are the lines that its records take from others; *end* is the line up to
+    which it got.
+    """
+
+    def __init__(self, lines: Sequence[str], piece: Piece, plan: Plan) -> None:
+        self._lines = lines
+        self._first = piece.start.line
+        self._shape = plan.shape
+        self._cutter = Cutter(lines, plan.grammar, piece.last)
+        self._records: list[tuple[Any, ...]] = []
+        self.blanks: list[int] = []
+        self.taken: list[int] = []
+        self.end = self._first + len(lines)
+
+    def read_through(self, rows: Iterable[int]) -> None:
+        """Read the records that start on the lines *rows*, in order."""
+        free = self._first
+        for row in rows:
+            if row < free:
+                continue
+            enough = len(self._records) >= ENOUGH
+            count = 0 if enough else self._read(row)
+            if not count:
+                self.end = row
+                return
+            free = row + count
+            self.taken += range(row + 1, free)
+
+    def read_each(self, rows: Iterable[int]) -> None:
+        """Read the records of the lines *rows*, each of which is whole."""
+        for row in rows:
+            self._read(row)
+
+    def _read(self, row: int) -> int:
+        """Read the record that starts on line *row*; return how many lines it takes.
+
+        It is none when the record may go on after the piece.
+        """
+        index = row - self._first
+        if not (cut := self._cutter.cut(index)):
+            return 0
+        if record := judge(cut, row, self._lines[index], self._shape):
+            faults = dump_faults(record.faults) if record.faults else None
+            self._records.append((record.row, *record.cells, faults, None))
+        else:
+            self.blanks.append(row)
+        return cut.lines
+
+    def frame(self) -> pl.DataFrame:
+        """Return the records as a block's frame."""
+        schema = block_schema(self._shape.width)
+        return pl.DataFrame(self._records, schema, orient="row")

@@ -1,0 +1,243 @@
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+import pytest
+
+from batchfx.errors import SourceError
+from batchfx.files.csv import read_csv
+from batchfx.files.csv_layout import Given, inspect_csv
+from batchfx.files.csv_piece import ENOUGH
+from batchfx.files.csv_record import SPAN
+from batchfx.files.text import LIMIT, PIECE
+from batchfx.model.blocks import FAULTS, KINDS, ROW, Block, block_schema, load_faults
+
+Row = tuple[Any, ...]
+
+
+def blocks_of(content: str | bytes, rows: int = 1_000, **given: Any) -> list[Block]:
+    source = io.BytesIO(content.encode() if isinstance(content, str) else content)
+    return list(read_csv(source, inspect_csv(source, Given(**given)), rows))
+
+
+def rows_of(blocks: Sequence[Block]) -> list[Row]:
+    """Return the rows' numbers and cells."""
+    return [row for each in blocks for row in each.frame.drop(FAULTS, KINDS).rows()]
+
+
+def codes_of(blocks: Sequence[Block]) -> list[tuple[int, list[str]]]:
+    """Return the number of each faulty row, with the codes of its faults."""
+    return [
+        (row, [fault.code for fault in load_faults(faults)])
+        for block in blocks
+        for row, faults in block.frame[[ROW, FAULTS]].rows()
+        if faults
+    ]
+
+
+def test_a_block_is_a_frame_of_text_with_row_numbers() -> None:
+    (block,) = blocks_of('sku,name,qty\r\nA,"b, c",\r\n')
+
+    assert block.frame.schema == block_schema(3)
+    assert block.frame.rows() == [(2, "A", "b, c", None, None, None)]
+    assert (block.blank, block.position) == (0, {"offset": 25, "line": 3})
+
+
+def test_blocks_have_as_many_rows_as_asked_for_but_the_last() -> None:
+    blocks = blocks_of("a,b\n1,2\n3,4\n5,6\n", rows=2)
+
+    assert [block.frame.height for block in blocks] == [2, 1]
+    assert [block.position["line"] for block in blocks] == [4, 5]
+
+
+def test_a_header_alone_yields_no_block() -> None:
+    assert blocks_of("a,b\n") == []
+
+
+def test_blank_records_are_counted_in_the_block_before_the_next_record() -> None:
+    blocks = blocks_of("a,b\n\n1,2\n ,\n,,,\n3,4\n5,6\n\n\n", rows=1)
+
+    assert [block.blank for block in blocks] == [3, 0, 2]
+    assert [block.frame[ROW].to_list() for block in blocks] == [[3], [6], [7]]
+    assert [block.position for block in blocks] == [
+        {"offset": 16, "line": 6},
+        {"offset": 20, "line": 7},
+        {"offset": 26, "line": 10},
+    ]
+
+
+@pytest.mark.parametrize("size", [1, 9, 20])
+def test_blank_records_are_counted_once_when_pieces_end_between(size: int) -> None:
+    source = io.BytesIO(b"a,b\n1,2\n\n,\n\n3,4\n5,6\n7,8\n\n9,9\n")
+    layout = inspect_csv(source, Given())
+
+    blocks = list(read_csv(source, layout, 1, size=size))
+
+    assert [block.blank for block in blocks] == [3, 0, 0, 1, 0]
+
+
+@pytest.mark.parametrize("line", ["", " ", ",,,", '"",', '" ","\t"', '="",="\xa0"'])
+def test_a_record_in_which_nothing_can_be_seen_is_blank(line: str) -> None:
+    (block,) = blocks_of(f"a,b\n{line}\n1,2\n")
+
+    assert (block.frame[ROW].to_list(), block.blank) == ([3], 1)
+
+
+def test_blank_records_alone_are_counted_in_an_empty_block() -> None:
+    (block,) = blocks_of("a,b\n,\n\n")
+
+    assert (block.frame.height, block.blank) == (0, 2)
+    assert block.frame.schema == block_schema(2)
+
+
+def test_reading_goes_on_behind_a_block() -> None:
+    source = io.BytesIO('\ufeffa,b\r\n1,"x\r\ny"\r\n3,4\r\n5,6\r\n'.encode("utf-16-le"))
+    layout = inspect_csv(source, Given())
+
+    first = next(read_csv(source, layout, 1))
+    position = json.loads(json.dumps(first.position))
+    rest = list(read_csv(source, layout, 5, position))
+
+    assert rows_of([first]) == [(2, "1", "x\r\ny")]
+    assert position == {"offset": 32, "line": 4}
+    assert rows_of(rest) == [(4, "3", "4"), (5, "5", "6")]
+
+
+def test_all_kinds_of_lines_stay_in_the_order_of_the_file() -> None:
+    lines = [
+        "1,plain,x",
+        '2,"quo""ted",x',
+        "3,short",
+        '4,"two\nlines",x',
+        "6,,",
+        '7,"bad"x,x',
+        '="008",long,x,,',
+        '9,"=""009""",x',
+        "Total,,45",
+        '11,"open,x',
+    ]
+
+    blocks = blocks_of("n,text,end\n" + "\n".join(lines))
+
+    assert rows_of(blocks) == [
+        (2, "1", "plain", "x"),
+        (3, "2", 'quo"ted', "x"),
+        (4, None, None, None),
+        (5, "4", "two\nlines", "x"),
+        (7, "6", None, None),
+        (8, None, None, None),
+        (9, "008", "long", "x"),
+        (10, "9", "009", "x"),
+        (11, None, None, None),
+        (12, None, None, None),
+    ]
+    assert codes_of(blocks) == [
+        (4, ["field_count"]),
+        (8, ["bad_quote"]),
+        (11, ["not_a_record"]),
+        (12, ["unterminated_quote"]),
+    ]
+
+
+def test_one_cell_may_have_several_faults() -> None:
+    content = b"city;n\nZ\xc3\xbcrich;1\n\xc3\x84;2\nM\xe1\x00laga;\xff\n"
+
+    (block,) = blocks_of(content)
+
+    faults = load_faults(block.frame[FAULTS][2])
+    assert [(fault.code, fault.column) for fault in faults] == [
+        ("encoding", 0),
+        ("control_character", 0),
+        ("encoding", 1),
+    ]
+    assert block.frame.row(2)[:3] == (4, "M\ufffd\x00laga", "\ufffd")
+
+
+def test_a_cr_within_a_line_is_no_text() -> None:
+    blocks = blocks_of("a,b\n1,x\ry\n3,4\n")
+
+    assert rows_of(blocks) == [(2, "1", "x\ry"), (3, "3", "4")]
+    assert codes_of(blocks) == [(2, ["control_character"])]
+
+
+def test_lines_may_end_in_cr_alone_and_cells_hold_lf() -> None:
+    assert rows_of(blocks_of('a,b\r1,"x\ny"\r2,z\r')) == [
+        (2, "1", "x\ny"),
+        (3, "2", "z"),
+    ]
+
+
+def test_line_ends_may_be_mixed_and_doubled() -> None:
+    assert rows_of(blocks_of("a,b\r\n1,2\n3,4\r\r\n5,6")) == [
+        (2, "1", "2"),
+        (3, "3", "4"),
+        (4, "5", "6"),
+    ]
+
+
+@pytest.mark.parametrize("cell", ["x" * 140_400, "x, " * 50_000, "x\n" * 100_000])
+def test_a_cell_may_be_long(cell: str) -> None:
+    quoted = f'"{cell}"' if "," in cell or "\n" in cell else cell
+
+    assert rows_of(blocks_of(f"id,body\n1,{quoted}\n2,short\n"))[0] == (2, "1", cell)
+
+
+def test_a_file_may_be_wide() -> None:
+    header = ",".join(f"c{number}" for number in range(10_000))
+    values = ",".join(map(str, range(10_000)))
+
+    (row,) = rows_of(blocks_of(f"{header}\n{values}\n"))
+
+    assert row == (2, *map(str, range(10_000)))
+
+
+def test_a_file_of_many_pieces_is_read_whole() -> None:
+    lines = [f'{n},"note {n}, two\nlines",{n}' if n % 7 == 0 else f"{n},note {n},{n}"
+             for n in range(150_000)]  # fmt: skip
+    content = "id,note,again\n" + "\n".join(lines) + "\n"
+
+    blocks = blocks_of(content, rows=20_000)
+
+    frame = pl.concat(block.frame for block in blocks)
+    numbers = [str(number) for number in range(150_000)]
+    assert len(content) > 3 * PIECE
+    assert frame["c0"].to_list() == numbers
+    assert frame["c2"].to_list() == numbers
+    assert frame[ROW][-1] == 171_430
+    assert frame[FAULTS].count() == 0
+
+
+def test_a_piece_may_have_any_number_of_faulty_rows() -> None:
+    rows = 2 * ENOUGH + 10
+    content = "a,b\n1,2\n" + "x\n" * (rows - 1)
+    assert len(content) < PIECE
+
+    blocks = blocks_of(content, rows=rows, delimiter=",")
+
+    assert [block.frame.height for block in blocks] == [rows]
+    assert blocks[0].frame[FAULTS].count() == rows - 1
+    assert blocks[0].frame[ROW].to_list() == list(range(2, rows + 2))
+
+
+def test_a_quotation_mark_that_is_never_closed_costs_one_row_of_a_long_file() -> None:
+    line = f"5,{'6' * 50}\n"
+    rows = 3 * SPAN // len(line)
+    content = 'a,b\n1,2\n3,"open\n' + line * rows
+
+    blocks = blocks_of(content, rows=rows)
+
+    assert codes_of(blocks) == [(3, ["unterminated_quote"])]
+    assert sum(block.frame.height for block in blocks) == rows + 2
+
+
+def test_a_line_without_an_end_ends_the_reading() -> None:
+    content = b"a,b\n" + b"1,2\n" * 100_000 + b"x" * (LIMIT + 1)
+
+    with pytest.raises(SourceError, match="Line 100002 has more than") as caught:
+        blocks_of(content)
+
+    assert caught.value.code == "line_too_long"
