@@ -142,7 +142,7 @@ def registered() -> dict[str, type[Importer[Any]]]:
 
 
 def find_importer(name: str) -> type[Importer[Any]]:
-    """Return the importer called *name*; raise `NotFoundError` naming those there are."""
+    """Return the importer called *name*; raise `NotFoundError` if there is none."""
     if name in _REGISTER:
         return _REGISTER[name]
     near = difflib.get_close_matches(name, _REGISTER, n=1)
@@ -210,7 +210,9 @@ def _find_checks(cls: type[Importer[Any]]) -> dict[str, bool]:
         if field not in cls.row_model.model_fields:
             raise DeclarationError(_no_such_field(cls, name, field))
         found[field] = _refuse_arity(cls, name, {1, WITH_ROW}) == WITH_ROW
-    return {field: found[field] for field in cls.row_model.model_fields if field in found}
+    return {
+        field: found[field] for field in cls.row_model.model_fields if field in found
+    }
 
 
 def _no_such_field(cls: type[Importer[Any]], method: str, field: str) -> str:
@@ -218,7 +220,8 @@ def _no_such_field(cls: type[Importer[Any]], method: str, field: str) -> str:
     near = difflib.get_close_matches(field, fields, n=1)
     instead = f"{CHECK}{near[0]}" if near else f"a field of {', '.join(fields)}"
     return (
-        f"{cls.__qualname__}.{method}: {cls.row_model.__name__} has no field '{field}'. "
+        f"{cls.__qualname__}.{method}: {cls.row_model.__name__} has no field "
+        f"'{field}'. "
         f"Did you mean {instead}? (check_row checks several fields together.)"
     )
 
@@ -230,7 +233,9 @@ def _refuse_arity(cls: type[Importer[Any]], name: str, allowed: set[int]) -> int
     expected |= {"check_row": {1: "row"}, "prepare": {2: "rows, context"}}.get(name, {})
     expected |= {"process": {2: "row, context"}}.get(name, {})
     if not inspect.isfunction(function) or inspect.iscoroutinefunction(function):
-        message = f"{cls.__qualname__}.{name} must be a plain method, not async or static."
+        message = (
+            f"{cls.__qualname__}.{name} must be a plain method, not async or static."
+        )
         raise DeclarationError(message)
     parameters = list(inspect.signature(function).parameters.values())[1:]
     count = len([p for p in parameters if p.default is p.empty])

@@ -52,7 +52,10 @@ def try_rows(
     positions = match(importer.row_model, importer.columns, header).positions
     names = {header[position]: field for field, position in positions.items()}
     frame = pl.DataFrame(
-        {field: [row.get(name) or None for row in listed] for name, field in names.items()},
+        {
+            field: [row.get(name) or None for row in listed]
+            for name, field in names.items()
+        },
         schema=dict.fromkeys(names.values(), pl.String),
     ).with_columns(pl.Series(ROW, range(1, len(listed) + 1), pl.UInt32))
     validated = declared(plan_of(importer.row_model), frame, positions)

@@ -9,7 +9,7 @@ from batchfx.store.schema import BATCH, CHUNK, OUTCOME
 
 
 def check_batch(store: Store, key: BatchKey) -> None:
-    """Assert that rows, outcomes, chunks and tallies of *key* agree, and nobody holds it."""
+    """Assert that rows, outcomes and tallies of *key* agree, and nobody holds it."""
     tally, differences = recount(store, key)
     assert differences == []
     with store.read() as connection:
@@ -23,7 +23,9 @@ def check_batch(store: Store, key: BatchKey) -> None:
             .select_from(CHUNK)
             .where(CHUNK.c.batch == key.number, CHUNK.c.state == "leased")
         ).scalar_one()
-        batch = connection.execute(sa.select(BATCH).where(BATCH.c.id == key.number)).one()
+        batch = connection.execute(
+            sa.select(BATCH).where(BATCH.c.id == key.number)
+        ).one()
     assert len(numbers) == len(set(numbers)) == tally.decided
     assert leased == 0
     assert batch.worker is None

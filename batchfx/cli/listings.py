@@ -135,13 +135,13 @@ def show_recount(
     screen.say(f"Batch {number}: what is kept is not what the rows say.", "bold")
     for each in differences:
         screen.say(
-            f"  chunk {each.ordinal}, rows {each.first_row:,} to {each.last_row:,}: "
-            + _differing(each)
+            f"  chunk {each.stored.ordinal}, rows {each.stored.first_row:,} to "
+            f"{each.stored.last_row:,}: {_differing(each)}"
         )
 
 
 def _differing(difference: Difference) -> str:
-    stored, counted = difference.stored.counts(), difference.counted.counts()
+    stored, counted = difference.stored.tally.counts(), difference.counted.counts()
     return ", ".join(
         f"{name} is kept as {stored[name]:,}, the rows say {counted[name]:,}"
         for name in stored

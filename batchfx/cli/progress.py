@@ -18,7 +18,7 @@ from batchfx.cli.screen import Screen, screen_on
 from batchfx.cli.text import clock, counted, duration, percent
 from batchfx.cli.words import counts_line
 from batchfx.model.progress import Progress
-from batchfx.model.states import ACTIVE, BatchState
+from batchfx.model.states import ACTIVE
 
 FRAMES = 5  # a second
 LINE_EVERY = 2.0  # seconds
@@ -102,7 +102,7 @@ def _parts(progress: Progress, at: float) -> list[str]:
     share = share_of(progress)
     if share >= 1:
         return [f"{percent(share)}%", counted(progress.tally.total, "row")]
-    rows = f"{progress.tally.decided:>{len(total)},} of {total}"
+    rows = f"{progress.examined:>{len(total)},} of {total}"
     if progress.state not in ACTIVE:
         return [f"{percent(share):>3}%", rows]
     left = progress.seconds_left
@@ -127,11 +127,8 @@ def _line(width: int, share: float, *parts: str) -> Table:
 
 
 def share_of(progress: Progress) -> float:
-    """Return what part is done; a dry run has decided nothing on good rows."""
-    if not progress.is_counted:
-        return 0.0
-    is_done = progress.state in {BatchState.CHECKED, BatchState.COMPLETED}
-    return 1.0 if is_done else progress.share
+    """Return what part is done; nothing while the rows are still read."""
+    return progress.share if progress.is_counted else 0.0
 
 
 class Lines:
@@ -164,7 +161,7 @@ def line_of(progress: Progress) -> str:
     if not progress.is_counted:
         return _joined(f"reading, {counted(tally.total, 'row')}", rate)
     share = share_of(progress)
-    rows = f"{percent(share)}%, {tally.decided:,} of {counted(tally.total, 'row')}"
+    rows = f"{percent(share)}%, {progress.examined:,} of {counted(tally.total, 'row')}"
     left = progress.seconds_left if progress.state in ACTIVE else None
     told = f"{duration(left)} left" if left is not None else ""
     counts = [f"{tally.counts()[name]:,} {name}" for name in _named(progress)]

@@ -89,10 +89,10 @@ def of_recount(
         "tally": tally.counts(),
         "differences": [
             {
-                "chunk": each.ordinal,
-                "first_row": each.first_row,
-                "last_row": each.last_row,
-                "stored": each.stored.counts(),
+                "chunk": each.stored.ordinal,
+                "first_row": each.stored.first_row,
+                "last_row": each.stored.last_row,
+                "stored": each.stored.tally.counts(),
                 "counted": each.counted.counts(),
             }
             for each in differences

@@ -106,8 +106,7 @@ def _speed(report: Report, progress: Progress | None) -> str:
     seconds = report.seconds
     if progress is None or not seconds:
         return ""
-    is_checked = report.batch.state is BatchState.CHECKED
-    done = report.tally.total if is_checked else report.tally.decided - progress.before
+    done = progress.examined - progress.before
     if done <= 0:
         return ""
     return f" in {duration(seconds)}, {done / seconds:,.0f} rows/s"

@@ -1,4 +1,4 @@
-"""One attempt at a batch: stage what is not staged, reopen what is not finished, run it."""
+"""One attempt at a batch: stage the rest, reopen what is not finished, run it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,9 @@ def run_attempt(attempt: Attempt) -> None:
     """
     batch = _read(attempt)
     broadcast = Broadcast(attempt.store, attempt.hold.key, attempt.watch.listener)
-    goes_on = _reopen(attempt, batch) if batch.staged else _stage(attempt, batch, broadcast)
+    goes_on = (
+        _reopen(attempt, batch) if batch.staged else _stage(attempt, batch, broadcast)
+    )
     if goes_on:
         job = job_of(attempt.store, attempt.hold, _read(attempt), attempt.importer)
         find_duplicates(job)
@@ -105,8 +107,7 @@ def _reopen(attempt: Attempt, batch: Batch) -> bool:
                 account = corrections.apply(
                     connection, batch, attempt.importer, attempt.corrected.name, source
                 )
-            warnings = account.issues(attempt.corrected.name)
-            outcomes.add_issues(connection, key, batch.attempt + 1, warnings)
+            outcomes.add_issues(connection, key, batch.attempt + 1, account.issues())
         if batches.tally(connection, key).all_well:
             return False
         batches.move(

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from batchfx.model.progress import Progress
-from batchfx.store import batches
+from batchfx.store import batches, chunks
 from batchfx.store.engine import Store
 from batchfx.store.schema import BatchKey
 
@@ -40,8 +40,9 @@ class Broadcast:
         with self._store.read() as connection:
             batch = batches.read(connection, self._key)
             tally = batches.tally(connection, self._key)
+            examined = chunks.examined(connection, self._key)
         if self._before is None:
-            self._before = tally.decided
+            self._before = examined
         self._told = time.monotonic()
         seconds = self._told - self._started
-        self._listener(Progress(batch.state, tally, self._before, seconds))
+        self._listener(Progress(batch.state, tally, examined, self._before, seconds))

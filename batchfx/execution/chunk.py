@@ -133,13 +133,11 @@ def _write(
     refused = [issue for issue in validated.issues if issue.row is not None]
     verdicts = _refusals(refused)
     outcomes.add(connection, job.key, job.attempt, [*verdicts, *decision.outcomes])
-    outcomes.add_issues(
-        connection, job.key, job.attempt, [*refused, *decision.issues]
-    )
+    outcomes.add_issues(connection, job.key, job.attempt, [*refused, *decision.issues])
 
 
 def _after_commit(job: Job, context: Context) -> None:
-    """Run what the processor put off; what breaks is reported, the rows stay as they are."""
+    """Run what the processor put off; what breaks is reported, the rows stay."""
     broken: list[Issue] = []
     for row, call in context.calls:
         try:

@@ -21,6 +21,7 @@ from batchfx.execution.lease import TTL, is_dead, new_worker, renewed
 from batchfx.files import open as files
 from batchfx.files.paths import open_path
 from batchfx.importer import Importer, find_importer
+from batchfx.model.blocks import ROW
 from batchfx.model.issues import Issue
 from batchfx.model.sources import Layout
 from batchfx.model.states import BatchState
@@ -29,6 +30,7 @@ from batchfx.pipeline.mapping import match
 from batchfx.pipeline.plan import plan_of
 from batchfx.store import batches, chunks, outcomes, sources
 from batchfx.store.batches import Batch
+from batchfx.store.chunks import ChunkTally
 from batchfx.store.engine import Store
 from batchfx.store.schema import BatchKey
 
@@ -76,9 +78,11 @@ class Report:
 
     @property
     def seconds(self) -> float:
-        """How long the present attempt took, or has taken until its last sign of life."""
-        end = self.batch.ended_at
-        return max(0.0, (end or self.batch.started_at) - self.batch.started_at)
+        """How long the attempt took, or has taken so far; 0 when its process died."""
+        batch = self.batch
+        if batch.ended_at is not None:
+            return max(0.0, batch.ended_at - batch.started_at)
+        return 0.0 if self.is_orphaned else batch.seconds_since_start
 
 
 def import_path(
@@ -173,24 +177,29 @@ def report(store: Store, key: BatchKey) -> Report:
 class Difference:
     """A chunk whose stored tally is not what its outcomes say."""
 
-    ordinal: int
-    first_row: int
-    last_row: int
-    stored: Tally
+    stored: ChunkTally
     counted: Tally
 
 
 def recount(store: Store, key: BatchKey) -> tuple[Tally, list[Difference]]:
-    """Count everything from the rows; return the tally and what is stored otherwise."""
+    """Count everything from the rows; return the tally and what is stored otherwise.
+
+    Raises:
+        NotFoundError: The tenant has no such batch.
+        StoreError: There are outcomes of rows that the batch has not.
+
+    """
     total, differences = Tally(), []
     with store.read() as connection:
         batches.read(connection, key)
-        for ordinal, first, last, stored in chunks.stored_tallies(connection, key):
-            rows = chunks.read_block(connection, key, ordinal, ["row"]).height
-            counted = chunks.recount(connection, key, first, last, rows)
+        for stored in chunks.stored_tallies(connection, key):
+            rows = chunks.read_block(connection, key, stored.ordinal, [ROW]).height
+            counted = chunks.recount(
+                connection, key, stored.first_row, stored.last_row, rows
+            )
             total += counted
-            if counted != stored:
-                differences.append(Difference(ordinal, first, last, stored, counted))
+            if counted != stored.tally:
+                differences.append(Difference(stored, counted))
         strays = outcomes.count(connection, key) - total.decided
     if strays:
         message = f"{strays} outcomes belong to no chunk of batch {key.number}."
@@ -213,7 +222,9 @@ def _inspect(importer: type[Importer[Any]], source: BinaryIO, name: str) -> _Ope
     layout = files.inspect(source)
     matched = match(importer.row_model, importer.columns, layout.header)
     if not any(block.frame.height for block in files.read(source, layout, 1)):
-        message = "The file has a header but no rows below it: there is nothing to import."
+        message = (
+            "The file has a header but no rows below it: there is nothing to import."
+        )
         raise SourceError("no_rows", message)
     return _Opened(name, _digest(source), layout, matched.positions)
 
@@ -239,9 +250,7 @@ def _find_same(
     """
     if options.again or options.dry_run:
         return None
-    return batches.find_same(
-        connection, options.tenant, importer.name, opened.digest
-    )
+    return batches.find_same(connection, options.tenant, importer.name, opened.digest)
 
 
 def _create(
@@ -267,7 +276,7 @@ def _create(
 
 
 def _again(store: Store, same: Batch, options: Options, watch: Watch) -> Report:
-    """Go on with an earlier import of the same content, or refuse when it had its end."""
+    """Go on with an earlier import of the same content; refuse if it had its end."""
     number = same.key.number
     if same.state is not BatchState.COMPLETED:
         return _run(store, same.key, watch, max_error_rate=options.max_error_rate)
@@ -296,6 +305,8 @@ def _run(
     importer = find_importer(batch.importer)
     tables.require_tables(store, importer)
     dead = {batch.worker} if batch.worker and is_dead(batch.worker) else set()
+    if batch.is_held and not dead:
+        raise batches.held(batch)  # at once: its chunk may keep the write lock for long
     with store.write() as connection:
         hold = batches.take(connection, key, worker, TTL, dead)
         chunks.release_all(connection, hold)

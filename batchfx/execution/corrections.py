@@ -46,24 +46,29 @@ class Corrected:
 
 @dataclass
 class Account:
-    """What became of the corrected file's rows, by the number each has in that file."""
+    """What became of the rows of the corrected file *name*, by their numbers in it."""
 
+    name: str
     taken: set[int] = field(default_factory=set)  # rows of the batch
     finished: list[int] = field(default_factory=list)
     strange: list[int] = field(default_factory=list)
     repeated: list[int] = field(default_factory=list)
 
-    def issues(self, name: str) -> list[Issue]:
+    def issues(self) -> list[Issue]:
         """Return what a person should know of, as warnings about the file."""
         told = [
             ("correction_of_finished_row", self.finished, "belong to finished rows"),
-            ("correction_of_unknown_row", self.strange, "belong to no row of the batch"),
+            (
+                "correction_of_unknown_row",
+                self.strange,
+                "belong to no row of the batch",
+            ),
             ("correction_repeated", self.repeated, "correct a row a second time"),
         ]
         return [
             Issue(
                 code=code,
-                message=f"{name}: {len(rows)} rows ({_listed(rows)}) {what}; "
+                message=f"{self.name}: {len(rows)} rows ({_listed(rows)}) {what}; "
                 "they were left out.",
                 phase=Phase.FILE,
                 level=Level.WARNING,
@@ -75,7 +80,11 @@ class Account:
 
 
 def apply(
-    connection: Connection, batch: Batch, importer: type[Importer[Any]], name: str, source: BinaryIO
+    connection: Connection,
+    batch: Batch,
+    importer: type[Importer[Any]],
+    name: str,
+    source: BinaryIO,
 ) -> Account:
     """Keep the corrected cells of every row that is not terminal.
 
@@ -92,11 +101,10 @@ def apply(
 
     """
     corrected = _understand(importer, batch, source)
-    account = Account()
+    account = Account(name)
     for block in files.read(source, corrected.layout, BLOCK_ROWS):
         if block.frame.height:
-            targets = _targets(connection, batch, corrected, block.frame)
-            _keep(connection, batch, corrected, block.frame, targets, account, name)
+            _keep(connection, batch, corrected, block.frame, account)
     if not account.taken and not account.finished:
         message = (
             f"{name} corrects no row of batch {batch.key.number}. Its rows are "
@@ -152,7 +160,9 @@ def _number(cell: str | None) -> list[int]:
     return [int(text)] if text.isascii() and text.isdigit() else []
 
 
-def _keys(frame: pl.DataFrame, positions: Sequence[int]) -> list[tuple[str | None, ...]]:
+def _keys(
+    frame: pl.DataFrame, positions: Sequence[int]
+) -> list[tuple[str | None, ...]]:
     return frame.select([column_name(position) for position in positions]).rows()
 
 
@@ -169,10 +179,9 @@ def _keep(
     batch: Batch,
     corrected: Corrected,
     frame: pl.DataFrame,
-    targets: list[list[int]],
     account: Account,
-    origin: str,
 ) -> None:
+    targets = _targets(connection, batch, corrected, frame)
     named = {number for rows in targets for number in rows}
     ended = outcomes.terminal_among(connection, batch.key, named)
     current = _cells_of(connection, batch, named - ended)
@@ -188,7 +197,7 @@ def _keep(
         else:
             account.taken.add(open_rows[0])
             kept.append((open_rows[0], _merge(current[open_rows[0]], new, corrected)))
-    revisions.add(connection, batch.key, origin, kept)
+    revisions.add(connection, batch.key, account.name, kept)
 
 
 def _cells_of(
@@ -226,9 +235,17 @@ def _merge(
 
 def _matched_by(importer: type[Importer[Any]], corrected: Corrected) -> str:
     if not corrected.batch_key:
-        return f"the numbers in its column '{corrected.layout.header[corrected.key[0]]}'"
-    names = [name for name, (_, there) in corrected.fields.items() if there in corrected.batch_key]
-    return "its column " + " and ".join(f"'{importer.columns[n].header(n)}'" for n in names)
+        return (
+            f"the numbers in its column '{corrected.layout.header[corrected.key[0]]}'"
+        )
+    names = [
+        name
+        for name, (_, there) in corrected.fields.items()
+        if there in corrected.batch_key
+    ]
+    return "its column " + " and ".join(
+        f"'{importer.columns[n].header(n)}'" for n in names
+    )
 
 
 def _listed(rows: Sequence[int]) -> str:

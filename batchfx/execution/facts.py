@@ -1,8 +1,8 @@
 """Facts about the whole file, found before the first row is written.
 
 A value of a `unique` column may be in the file once. The first row that has it is good,
-whatever else is wrong with that row; each later one is told the first one's number. In a
-rerun, rows that are terminal count as the first.
+whatever else is wrong with that row; each later one is told the first one's number. In
+a rerun, rows that are terminal count as the first.
 
 Memory does not grow with the file: 64-bit hashes of the values are compared, for as
 many passes over the blocks as keep each pass's hashes under `HASHES_AT_ONCE`, and only
@@ -36,17 +36,22 @@ def find_duplicates(job: Job) -> None:
         for fields in dict.fromkeys(job.importer.unique_together())
         if all(field in job.positions for field in fields)
     ]
-    found: list[Repeated] = []
-    if sets:
-        with job.store.read() as connection:
-            total = batches.tally(connection, job.key).total
-        passes = -(-total * len(sets) // HASHES_AT_ONCE)
-        for part in range(passes):
-            for fields, hashes in _meeting(job, sets, part, passes).items():
-                found += _compare(job, fields, hashes)
+    found = _repeated(job, sets) if sets else []
     with job.store.write() as connection:
         batches.require(connection, job.hold)
         outcomes.replace_duplicates(connection, job.key, found)
+
+
+def _repeated(job: Job, sets: list[Fields]) -> list[Repeated]:
+    with job.store.read() as connection:
+        total = batches.tally(connection, job.key).total
+    passes = -(-total * len(sets) // HASHES_AT_ONCE)
+    found: list[Repeated] = []
+    for part in range(passes):
+        meeting = _meeting(job, sets, part, passes)
+        if meeting:
+            found += _compare(job, meeting)
+    return found
 
 
 def _meeting(
@@ -60,28 +65,36 @@ def _meeting(
             found.append(own.filter(own % passes == part) if passes > 1 else own)
     meeting = {}
     for fields, found in hashes.items():
-        whole = pl.concat(found)
-        repeated = whole.filter(whole.is_duplicated()).unique()
+        whole = pl.concat(found, rechunk=True).sort(in_place=True)
+        repeated = whole.filter(whole == whole.shift(1)).unique()
         if len(repeated):
             meeting[fields] = repeated
     return meeting
 
 
-def _compare(job: Job, fields: Fields, hashes: pl.Series) -> list[Repeated]:
+def _compare(job: Job, meeting: Mapping[Fields, pl.Series]) -> list[Repeated]:
     """Compare the values of the rows whose hashes meet; return those that repeat."""
-    candidates = pl.concat(
-        [
-            frame.drop_nulls(fields).filter(
-                _hashes(frame, fields).is_in(hashes.implode())
-            )
-            for frame in _values(job, [fields])
-        ]
-    )
+    candidates: dict[Fields, list[pl.DataFrame]] = {fields: [] for fields in meeting}
+    for frame in _values(job, list(meeting)):
+        for fields, found in candidates.items():
+            full = frame.select(ROW, *fields).drop_nulls(fields)
+            hashes = full.select(fields).hash_rows(seed=0)
+            found.append(full.filter(hashes.is_in(meeting[fields].implode())))
+    return [
+        repeated
+        for fields, found in candidates.items()
+        for repeated in _later(job, fields, pl.concat(found))
+    ]
+
+
+def _later(job: Job, fields: Fields, candidates: pl.DataFrame) -> list[Repeated]:
+    """Return the rows whose values an earlier, or a terminal, row has already."""
     with job.store.read() as connection:
         ended = outcomes.terminal_among(connection, job.key, candidates[ROW].to_list())
-    ordered = candidates.with_columns(
-        ended=pl.col(ROW).is_in(pl.Series(sorted(ended), dtype=pl.UInt32).implode())
-    ).sort(["ended", ROW], descending=[True, False])
+    ended_rows = pl.Series(sorted(ended), dtype=pl.UInt32).implode()
+    ordered = candidates.with_columns(ended=pl.col(ROW).is_in(ended_rows)).sort(
+        ["ended", ROW], descending=[True, False]
+    )
     firsts = ordered.with_columns(first=pl.col(ROW).first().over(list(fields)))
     repeated = firsts.filter((pl.col(ROW) != pl.col("first")) & ~pl.col("ended"))
     name = "+".join(fields)
@@ -95,7 +108,7 @@ def _hashes(frame: pl.DataFrame, fields: Fields) -> pl.Series:
 
 
 def _values(job: Job, sets: list[Fields]) -> Iterator[pl.DataFrame]:
-    """Yield the row numbers and typed values of all fields of *sets*, chunk by chunk."""
+    """Yield row numbers and typed values of all fields of *sets*, chunk by chunk."""
     names = list(dict.fromkeys(field for fields in sets for field in fields))
     plan = job.plan.only(names)
     positions = {field: job.positions[field] for field in names}

@@ -37,7 +37,9 @@ class Job:
         return self.hold.key
 
 
-def job_of(store: Store, hold: Hold, batch: Batch, importer: type[Importer[Any]]) -> Job:
+def job_of(
+    store: Store, hold: Hold, batch: Batch, importer: type[Importer[Any]]
+) -> Job:
     """Return the job of running *batch* under *hold*."""
     return Job(
         store=store,

@@ -65,9 +65,7 @@ def renewed(store: Store, worker: str, ttl: float = TTL) -> Iterator[None]:
         _OWN.discard(worker)
 
 
-def _renew_until(
-    store: Store, worker: str, ttl: float, ended: threading.Event
-) -> None:
+def _renew_until(store: Store, worker: str, ttl: float, ended: threading.Event) -> None:
     while not ended.wait(ttl / 3):
         try:
             with store.write() as connection:

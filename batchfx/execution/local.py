@@ -102,11 +102,11 @@ def _too_many_faults(job: Job) -> str | None:
     if job.max_error_rate is None:
         return None
     with job.store.read() as connection:
-        tally = batches.tally(connection, job.key)
-    if not tally.decided or tally.faulty <= job.max_error_rate * tally.decided:
+        faulty = batches.tally(connection, job.key).faulty
+        examined = chunks.examined(connection, job.key)
+    if not examined or faulty <= job.max_error_rate * examined:
         return None
     return (
-        f"{tally.faulty:,} of the first {tally.decided:,} rows are faulty "
-        f"({tally.faulty / tally.decided:.1%}), more than the {job.max_error_rate:.1%} "
-        "that was allowed."
+        f"{faulty:,} of the first {examined:,} rows are faulty ({faulty / examined:.1%}"
+        f"), more than the {job.max_error_rate:.1%} that was allowed."
     )

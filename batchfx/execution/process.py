@@ -39,7 +39,7 @@ VERDICTS = {
 
 
 class ChunkSession(Session):
-    """The session that importers are given: the framework alone ends its transaction."""
+    """The session that importers get: the framework alone ends its transaction."""
 
     def commit(self) -> None:
         """Refuse: the chunk is committed once, by the framework."""
@@ -137,7 +137,11 @@ def _outcome(number: int, result: Any) -> Outcome:
 
 def _identity(record: Any) -> str:
     """Return the id that a processor gave, or that a flushed record has, as text."""
-    if isinstance(record, int | str | UUID) and not isinstance(record, bool) and record != "":
+    if (
+        isinstance(record, int | str | UUID)
+        and not isinstance(record, bool)
+        and record != ""
+    ):
         return str(record)
     state = sa.inspect(record, raiseerr=False)
     if isinstance(state, InstanceState) and state.identity:
@@ -166,5 +170,3 @@ def _refused(name: str) -> ContractError:
         f"A processor must not call session.{name}(): batchfx commits the whole chunk "
         "once, with its outcomes. Use flush() to send what was added."
     )
-
-

@@ -12,9 +12,10 @@ from sqlalchemy.engine import Connection
 from batchfx.importer import Importer, registered
 from batchfx.model.blocks import ROW, column_name
 from batchfx.model.issues import Issue
-from batchfx.model.verdicts import Tally
+from batchfx.model.verdicts import Outcome, Tally
 from batchfx.store import batches, chunks, outcomes, revisions
 from batchfx.store.batches import Batch
+from batchfx.store.chunks import ChunkTally
 from batchfx.store.engine import Store
 from batchfx.store.outcomes import IssueGroup
 from batchfx.store.schema import BatchKey
@@ -50,54 +51,54 @@ def rows(store: Store, key: BatchKey, verdict: str | None = None) -> Iterator[Ro
 
 
 def _rows(
-    store: Store,
-    batch: Batch,
-    stored: list[tuple[int, int, int, Tally]],
-    verdict: str | None,
+    store: Store, batch: Batch, stored: list[ChunkTally], verdict: str | None
 ) -> Iterator[RowView]:
-    for ordinal, first, last, tally in stored:
-        if verdict is None or tally.counts()[verdict]:
+    for chunk in stored:
+        if verdict is None or chunk.tally.counts()[verdict]:
             with store.read() as connection:
-                found = _chunk(connection, batch, ordinal, first, last, verdict)
+                found = _chunk(connection, batch, chunk, verdict)
             yield from found
 
 
 def _chunk(
-    connection: Connection,
-    batch: Batch,
-    ordinal: int,
-    first: int,
-    last: int,
-    verdict: str | None,
+    connection: Connection, batch: Batch, chunk: ChunkTally, verdict: str | None
 ) -> list[RowView]:
-    decided = outcomes.of_range(connection, batch.key, first, last)
-    frame = chunks.read_block(connection, batch.key, ordinal)
+    key, first, last = batch.key, chunk.first_row, chunk.last_row
+    decided = outcomes.of_range(connection, key, first, last)
     frame = revisions.lay_over(
-        frame, revisions.latest(connection, batch.key, first, last)
+        chunks.read_block(connection, key, chunk.ordinal),
+        revisions.latest(connection, key, first, last),
     )
     if verdict == PENDING:
         frame = frame.filter(~pl.col(ROW).is_in(list(decided)))
     elif verdict is not None:
         kept = [n for n, (_, each) in decided.items() if each.verdict == verdict]
         frame = frame.filter(pl.col(ROW).is_in(kept))
-    issues = outcomes.issues_of(connection, batch.key, frame[ROW].to_list())
+    issues = outcomes.issues_of(connection, key, frame[ROW].to_list())
     hidden = _sensitive(batch)
-    views: list[RowView] = []
-    for cells in frame.iter_rows(named=True):
-        number = cells[ROW]
-        attempt, outcome = decided.get(number, (None, None))
-        views.append(
-            RowView(
-                row=number,
-                verdict=str(outcome.verdict) if outcome else PENDING,
-                record_id=outcome.record_id if outcome else None,
-                reason=outcome.reason if outcome else None,
-                attempt=attempt,
-                values=_values(batch, cells, hidden),
-                issues=tuple(issues.get(number, ())),
-            )
-        )
-    return views
+    return [
+        _view(batch, cells, decided.get(cells[ROW]), issues.get(cells[ROW], []), hidden)
+        for cells in frame.iter_rows(named=True)
+    ]
+
+
+def _view(
+    batch: Batch,
+    cells: Mapping[str, Any],
+    decided: tuple[int, Outcome] | None,
+    issues: list[Issue],
+    hidden: set[int],
+) -> RowView:
+    attempt, outcome = decided or (None, None)
+    return RowView(
+        row=cells[ROW],
+        verdict=str(outcome.verdict) if outcome else PENDING,
+        record_id=outcome.record_id if outcome else None,
+        reason=outcome.reason if outcome else None,
+        attempt=attempt,
+        values=_values(batch, cells, hidden),
+        issues=tuple(issues),
+    )
 
 
 def _values(
@@ -134,5 +135,3 @@ def listing(store: Store, tenant: str, limit: int) -> list[tuple[Batch, Tally]]:
     with store.read() as connection:
         found = batches.listing(connection, tenant, limit)
         return [(batch, batches.tally(connection, batch.key)) for batch in found]
-
-

@@ -55,11 +55,12 @@ class Fault:
     fields: tuple[str, ...] = ()
 
 
+ENCODER = json.JSONEncoder(ensure_ascii=False)  # json.dumps would make one each time
 FAULT_FIELDS = tuple(each.name for each in fields(Fault))
 
 
 def column_name(position: int) -> str:
-    """Return the name that a block gives to the file's column at *position* (from 0)."""
+    """Return a block's name for the file's column at *position*, counted from 0."""
     return f"c{position}"
 
 
@@ -73,7 +74,7 @@ def dump_faults(faults: Sequence[Fault]) -> str:
         }
         for fault in faults
     ]
-    return json.dumps(entries, ensure_ascii=False)
+    return ENCODER.encode(entries)
 
 
 def load_faults(text: str) -> list[Fault]:

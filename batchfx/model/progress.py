@@ -12,13 +12,15 @@ from batchfx.model.verdicts import Tally
 class Progress:
     """Where an attempt stands after *seconds*.
 
-    *before* is how many rows were decided when the attempt began, so that rate and time
-    left speak of this attempt alone. While the source is staged, *tally* has the rows
-    read so far, and the total is not known yet.
+    *examined* counts the rows that have been gone through: those that are decided, and
+    in a dry run also those that were found to be good. *before* is what it was when the
+    attempt began, so that rate and time left speak of this attempt alone. While the
+    source is staged, *tally* has the rows read so far: the total is not known yet.
     """
 
     state: BatchState
     tally: Tally
+    examined: int
     before: int
     seconds: float
 
@@ -29,18 +31,18 @@ class Progress:
 
     @property
     def share(self) -> float:
-        """What part of all rows is decided, 0 to 1; 1 only when none is pending."""
-        return self.tally.decided / self.tally.total if self.tally.total else 0.0
+        """What part of all rows was gone through, 0 to 1; 1 only when none is left."""
+        return self.examined / self.tally.total if self.tally.total else 0.0
 
     @property
     def rate(self) -> float:
-        """Rows a second in this attempt: read while staging, else decided."""
-        done = self.tally.decided - self.before if self.is_counted else self.tally.total
+        """Rows a second in this attempt: read while staging, else gone through."""
+        done = self.examined - self.before if self.is_counted else self.tally.total
         return max(0, done) / self.seconds if self.seconds > 0 else 0.0
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds until the last row at the present rate; None when that says nothing."""
+        """Seconds until the last row at the present rate; None if that says nothing."""
         if not self.is_counted or self.rate <= 0:
             return None
-        return self.tally.pending / self.rate
+        return (self.tally.total - self.examined) / self.rate

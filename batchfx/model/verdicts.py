@@ -57,7 +57,9 @@ class Tally:
     @classmethod
     def of(cls, total: int, counts: Mapping[str, int]) -> Self:
         """Make a tally from the number of rows counted under each verdict's name."""
-        return cls(total, **{str(verdict): counts.get(verdict, 0) for verdict in Verdict})
+        return cls(
+            total, **{str(verdict): counts.get(verdict, 0) for verdict in Verdict}
+        )
 
     def count(self, verdict: Verdict) -> int:
         """Return how many rows have *verdict*."""
@@ -120,7 +122,6 @@ class Unchanged:
     """What a processor returns for a record that was already as the row says."""
 
     record: Any
-
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import email_validator
@@ -42,6 +43,10 @@ SEGMENT = "[A-Za-z0-9_~-][A-Za-z0-9_~.-]*"
 QUERY = r"(?:\?[A-Za-z0-9_.~=&-]+)?"
 WEB = ("http", "https")
 
+# Doubtful addresses of a file are asked about once, though they are read several times:
+# for what repeats in the file, and then with their rows.
+REMEMBERED = 16_384
+
 
 def email_reader(schema: Mapping[str, Any]) -> Reader:
     """Read the addresses that the schema of ``EmailStr`` takes."""
@@ -57,6 +62,7 @@ def email_reader(schema: Mapping[str, Any]) -> Reader:
         )
         return pl.when(sure).then(cell)
 
+    @lru_cache(REMEMBERED)
     def read(text: str, _kind: str) -> Any:
         local, _, domain = text.rpartition("@")
         address = f"{local}@{domain.lower()}"

@@ -139,5 +139,3 @@ def _refusal(check: Callable[..., object], *arguments: Any) -> Exception | None:
 
 def _shown(validated: Validated, field: str, value: Any) -> str:
     return "•••" if validated.plan.columns[field].sensitive else str(value)
-
-

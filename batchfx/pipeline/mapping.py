@@ -38,7 +38,9 @@ def match(
         for field, column in columns.items():
             if field in positions:
                 continue
-            names = {fold(name) for name in (column.header(field), *column.aliases, field)}
+            names = {
+                fold(name) for name in (column.header(field), *column.aliases, field)
+            }
             taken = set(positions.values())
             found = [
                 position
@@ -77,10 +79,8 @@ def _refuse_missing(
     if not missing:
         return
     free = [n for i, n in enumerate(header) if n and i not in positions.values()]
-    wanted = ", ".join(
-        f"'{columns[field].header(field)}'{_nearest(columns[field].header(field), free)}"
-        for field in missing
-    )
+    names = [columns[field].header(field) for field in missing]
+    wanted = ", ".join(f"'{name}'{_nearest(name, free)}" for name in names)
     noun = "column" if len(missing) == 1 else "columns"
     there = ", ".join(f"'{name}'" for name in header if name)
     message = f"The file has no {noun} {wanted}. It has: {there}."

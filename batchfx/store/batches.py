@@ -42,6 +42,7 @@ class Batch:
     created_at: float
     started_at: float
     ended_at: float | None
+    seconds_since_start: float
 
     @property
     def is_held(self) -> bool:
@@ -61,19 +62,23 @@ class Hold:
 def create(connection: Connection, tenant: str, **values: Any) -> BatchKey:
     """Enter a batch that is about to be staged; return its key."""
     layout: Layout = values.pop("layout")
-    statement = sa.insert(BATCH).returning(BATCH.c.id).values(
-        tenant=tenant,
-        layout=_dump_layout(layout),
-        state=BatchState.STAGING,
-        created_at=now_epoch(),
-        started_at=now_epoch(),
-        **values,
+    statement = (
+        sa.insert(BATCH)
+        .returning(BATCH.c.id)
+        .values(
+            tenant=tenant,
+            layout=_dump_layout(layout),
+            state=BatchState.STAGING,
+            created_at=now_epoch(),
+            started_at=now_epoch(),
+            **values,
+        )
     )
     return BatchKey(tenant, connection.execute(statement).scalar_one())
 
 
 def read(connection: Connection, key: BatchKey) -> Batch:
-    """Return the batch; raise `NotFoundError` when the tenant has none of that number."""
+    """Return the batch; raise `NotFoundError` if the tenant has none of that number."""
     statement = _select().where(BATCH.c.id == scope(key))
     row = connection.execute(statement).one_or_none()
     if row is None:
@@ -128,7 +133,11 @@ def find_same(
 
 
 def take(
-    connection: Connection, key: BatchKey, worker: str, ttl: float, dead: Collection[str]
+    connection: Connection,
+    key: BatchKey,
+    worker: str,
+    ttl: float,
+    dead: Collection[str],
 ) -> Hold:
     """Give *worker* the batch for *ttl* seconds if nobody holds it.
 
@@ -160,13 +169,17 @@ def take(
     )
     fence = connection.execute(statement).scalar_one_or_none()
     if fence is None:
-        held = read(connection, key)
-        message = (
-            f"Batch {key.number} is being worked on by {held.worker}; "
-            f"'batchfx status {key.number}' shows how far it is."
-        )
-        raise IllegalMoveError(message)
+        raise held(read(connection, key))
     return Hold(key, worker, fence)
+
+
+def held(batch: Batch) -> IllegalMoveError:
+    """Return the error for a batch that a living worker holds."""
+    number = batch.key.number
+    return IllegalMoveError(
+        f"Batch {number} is being worked on by {batch.worker}; "
+        f"'batchfx status {number}' shows how far it is."
+    )
 
 
 def give_back(connection: Connection, hold: Hold) -> None:
@@ -178,7 +191,7 @@ def give_back(connection: Connection, hold: Hold) -> None:
 
 
 def renew(connection: Connection, worker: str, ttl: float) -> set[int]:
-    """Prolong every hold of *worker*; return the numbers of the batches it still has."""
+    """Prolong every hold of *worker*; return the numbers of the batches it has."""
     statement = (
         sa.update(BATCH)
         .where(BATCH.c.worker == worker, BATCH.c.lease_until.is_not(None))
@@ -250,7 +263,11 @@ def _owned(hold: Hold) -> tuple[sa.ColumnElement[bool], ...]:
 
 
 def _select() -> sa.Select[Any]:
-    return sa.select(BATCH, (BATCH.c.lease_until - now_epoch()).label("lease_ends_in"))
+    return sa.select(
+        BATCH,
+        (BATCH.c.lease_until - now_epoch()).label("lease_ends_in"),
+        (now_epoch() - BATCH.c.started_at).label("seconds_since_start"),
+    )
 
 
 def _batch(row: Row[Any]) -> Batch:

@@ -14,7 +14,7 @@ SLICE = 10_000  # values in one list of a query; SQLite takes 32,766 parameters
 def insert_rows(
     connection: Connection, table: sa.Table, columns: Sequence[str], rows: list[Any]
 ) -> None:
-    """Insert *rows*, tuples in the order of *columns*, of values as the driver takes them.
+    """Insert *rows*: tuples in the order of *columns*, values as the driver takes them.
 
     SQLAlchemy's own path costs several times the insert for narrow rows; here it only
     writes the statement.

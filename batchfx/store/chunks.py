@@ -34,6 +34,16 @@ class Claim:
     waited_at: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class ChunkTally:
+    """A chunk's rows, from the first to the last, and their tally."""
+
+    ordinal: int
+    first_row: int
+    last_row: int
+    tally: Tally
+
+
 def add(connection: Connection, key: BatchKey, ordinal: int, block: Block) -> None:
     """Keep *block* and enter the chunk of its rows."""
     numbers = block.frame[ROW]
@@ -65,7 +75,10 @@ def count(connection: Connection, key: BatchKey) -> int:
 
 
 def read_block(
-    connection: Connection, key: BatchKey, ordinal: int, columns: list[str] | None = None
+    connection: Connection,
+    key: BatchKey,
+    ordinal: int,
+    columns: list[str] | None = None,
 ) -> pl.DataFrame:
     """Return a block's frame, or only some *columns* of it."""
     statement = sa.select(BLOCK.c.content).where(
@@ -83,6 +96,17 @@ def blocks(
         yield read_block(connection, key, ordinal, columns)
 
 
+def examined(connection: Connection, key: BatchKey) -> int:
+    """Return how many rows were gone through: of chunks that are done, or decided."""
+    decided = sum((CHUNK.c[v.value] for v in Verdict), start=sa.literal(0))
+    rows = sa.case((CHUNK.c.state == ChunkState.DONE, CHUNK.c.rows), else_=decided)
+    statement = sa.select(sa.func.coalesce(sa.func.sum(rows), 0)).where(
+        CHUNK.c.batch == scope(key)
+    )
+    count: int = connection.execute(statement).scalar_one()
+    return count
+
+
 def find(connection: Connection, key: BatchKey, row: int) -> int | None:
     """Return the ordinal of the chunk that holds *row*."""
     statement = sa.select(CHUNK.c.ordinal).where(
@@ -94,7 +118,7 @@ def find(connection: Connection, key: BatchKey, row: int) -> int | None:
 def claim(
     connection: Connection, key: BatchKey, worker: str, ttl: float
 ) -> Claim | None:
-    """Give *worker* the next chunk that waits, for *ttl* seconds; None when none does."""
+    """Give *worker* the next chunk that waits, for *ttl* seconds; None if none does."""
     waiting = sa.or_(
         CHUNK.c.state == ChunkState.QUEUED,
         sa.and_(CHUNK.c.state == ChunkState.LEASED, CHUNK.c.lease_until < now_epoch()),
@@ -131,7 +155,7 @@ def claim(
 
 
 def renew(connection: Connection, worker: str, ttl: float) -> set[tuple[int, int]]:
-    """Prolong every claim of *worker*; return (batch, ordinal) of those it still has."""
+    """Prolong every claim of *worker*; return (batch, ordinal) of those it has."""
     statement = (
         sa.update(CHUNK)
         .where(CHUNK.c.worker == worker, CHUNK.c.state == ChunkState.LEASED)
@@ -204,7 +228,9 @@ def release_all(connection: Connection, hold: Hold) -> None:
     step = CHUNK_MOVES["release"]
     connection.execute(
         sa.update(CHUNK)
-        .where(CHUNK.c.batch == scope(hold.key), CHUNK.c.state.in_(sorted(step.sources)))
+        .where(
+            CHUNK.c.batch == scope(hold.key), CHUNK.c.state.in_(sorted(step.sources))
+        )
         .values(
             state=step.target, worker=None, lease_until=None, fence=CHUNK.c.fence + 1
         )
@@ -212,7 +238,7 @@ def release_all(connection: Connection, hold: Hold) -> None:
 
 
 def requeue(connection: Connection, key: BatchKey) -> None:
-    """Queue every chunk that has rows which are not terminal, its tally counted anew."""
+    """Queue every chunk with rows that are not terminal, its tally counted anew."""
     terminal = sum((CHUNK.c[v.value] for v in sorted(TERMINAL)), start=sa.literal(0))
     step = CHUNK_MOVES["requeue"]
     statement = (
@@ -260,10 +286,8 @@ def recount(
     return Tally.of(rows, dict(connection.execute(statement).all()))
 
 
-def stored_tallies(
-    connection: Connection, key: BatchKey
-) -> list[tuple[int, int, int, Tally]]:
-    """Return (ordinal, first row, last row, tally as it is stored) of every chunk."""
+def stored_tallies(connection: Connection, key: BatchKey) -> list[ChunkTally]:
+    """Return the tally of every chunk as it is stored, in order."""
     columns = [CHUNK.c.ordinal, CHUNK.c.first_row, CHUNK.c.last_row, CHUNK.c.rows]
     statement = (
         sa.select(*columns, *(CHUNK.c[v.value] for v in Verdict))
@@ -271,6 +295,6 @@ def stored_tallies(
         .order_by(CHUNK.c.ordinal)
     )
     return [
-        (ordinal, first, last, Tally(*counts))
+        ChunkTally(ordinal, first, last, Tally(*counts))
         for ordinal, first, last, *counts in connection.execute(statement)
     ]

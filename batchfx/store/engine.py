@@ -191,8 +191,9 @@ def _make_tables(connection: Connection) -> None:
     found = _version(connection)
     if found > schema.VERSION:
         message = (
-            f"The database was made by a newer batchfx (its tables are version {found}, "
-            f"this one knows {schema.VERSION}). Install that version or a later one."
+            "The database was made by a newer batchfx (its tables are version "
+            f"{found}, this one knows {schema.VERSION}). Install that version or a "
+            "later one."
         )
         raise StoreError(message)
     if found < schema.VERSION:
@@ -210,6 +211,6 @@ def _explain(error: DBAPIError, url: str) -> str:
         "not a database": "the file is something else; name another one",
     }
     hint = next((text for sign, text in hints.items() if sign in reason), "")
-    return f"The database {url} can't be used: {reason}" + (f" ({hint})." if hint else ".")
-
-
+    return f"The database {url} can't be used: {reason}" + (
+        f" ({hint})." if hint else "."
+    )

@@ -11,6 +11,7 @@ import polars as pl
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from batchfx.model.garbage import uncollected
 from batchfx.model.issues import Issue, Level, Phase
 from batchfx.model.verdicts import TERMINAL, Outcome, Verdict
 from batchfx.store import bulk
@@ -87,6 +88,7 @@ def reopen(connection: Connection, key: BatchKey) -> None:
     )
 
 
+@uncollected()
 def add(
     connection: Connection, key: BatchKey, attempt: int, outcomes: Sequence[Outcome]
 ) -> None:
@@ -127,7 +129,9 @@ def of_range(
             OUTCOME.c.record_id,
             OUTCOME.c.reason,
         )
-        .where(OUTCOME.c.batch == scope(key), OUTCOME.c.row.between(first_row, last_row))
+        .where(
+            OUTCOME.c.batch == scope(key), OUTCOME.c.row.between(first_row, last_row)
+        )
         .order_by(OUTCOME.c.row)
     )
     return {
@@ -172,7 +176,9 @@ def groups(connection: Connection, key: BatchKey) -> Iterator[IssueGroup]:
     """Yield the issues by cause, the most frequent first."""
     cause = (ISSUE.c.level, ISSUE.c.phase, ISSUE.c.field, ISSUE.c.code)
     counted = (
-        sa.select(*cause, sa.func.count().label("count"), sa.func.min(ISSUE.c.id).label("id"))
+        sa.select(
+            *cause, sa.func.count().label("count"), sa.func.min(ISSUE.c.id).label("id")
+        )
         .where(ISSUE.c.batch == scope(key))
         .group_by(*cause)
         .subquery()
@@ -216,7 +222,8 @@ def duplicates(
     statement = (
         sa.select(DUPLICATE.c.row, DUPLICATE.c.field, DUPLICATE.c.first_row)
         .where(
-            DUPLICATE.c.batch == scope(key), DUPLICATE.c.row.between(first_row, last_row)
+            DUPLICATE.c.batch == scope(key),
+            DUPLICATE.c.row.between(first_row, last_row),
         )
         .order_by(DUPLICATE.c.row)
     )

@@ -15,11 +15,10 @@ from batchfx.store.engine import now_epoch
 from batchfx.store.schema import REVISION, BatchKey, scope
 
 
-
 def add(
     connection: Connection, key: BatchKey, origin: str, rows: Sequence[tuple[int, Any]]
 ) -> None:
-    """Keep new cells, (row, values by the frame's column), as each row's next version."""
+    """Keep new cells, (row, values by column of a block), as a row's next version."""
     if not rows:
         return
     made_at = connection.execute(sa.select(now_epoch())).scalar_one()
@@ -63,7 +62,8 @@ def lay_over(
     replaced = frame.filter(pl.col(ROW).is_in(list(cells)))
     names = [name for name in frame.columns if name != ROW]
     rows = [
-        (row, *(cells[row].get(name) for name in names)) for row in replaced[ROW].to_list()
+        (row, *(cells[row].get(name) for name in names))
+        for row in replaced[ROW].to_list()
     ]
     new = pl.DataFrame(rows, schema=frame.schema, orient="row")
     kept = frame.filter(~pl.col(ROW).is_in(list(cells)))
@@ -82,5 +82,3 @@ def _versions(
         )
         found.update(connection.execute(statement).all())
     return found
-
-

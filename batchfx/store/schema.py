@@ -86,7 +86,9 @@ CHUNK = sa.Table(
     sa.Column("rows", sa.Integer, nullable=False),
     sa.Column("state", sa.String, nullable=False),
     sa.Column("round", sa.Integer, nullable=False, default=0),
-    sa.Column("waited_at", sa.Integer),  # rows decided in the batch when it was deferred
+    sa.Column(
+        "waited_at", sa.Integer
+    ),  # rows decided in the batch when it was deferred
     sa.Column("fence", sa.Integer, nullable=False, default=0),
     sa.Column("worker", sa.String),
     sa.Column("lease_until", sa.Float),

@@ -7,9 +7,7 @@ named a record which has just been made, or wanted a value which was just given 
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from typing import Any
@@ -18,6 +16,7 @@ import polars as pl
 from sqlalchemy.engine import Connection
 
 from batchfx.importer import Context
+from batchfx.model.garbage import uncollected
 from batchfx.model.verdicts import Decision, Outcome, Verdict
 from batchfx.pipeline.validate import Validated
 from batchfx.tables.declaration import TableImporter
@@ -70,7 +69,7 @@ def write_rows(
 
     """
     fields = validated.plan.fields if mapped is None else mapped
-    with _no_collection():
+    with uncollected():
         connection = context.session.connection()
         ledger, errors = read_rows(
             type(importer), validated, mask, fields, connection.dialect
@@ -86,22 +85,6 @@ def write_rows(
             written = settle(connection, ledger, places, dry_run=dry_run)
             places = ledger.release(written)
         return conclude(ledger, final=last_round, dry_run=dry_run)
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Pause the collector of garbage, for all threads.
-
-    The chunk's tuples would set it off again and again, and none of them is garbage: it
-    takes a third of the time.
-    """
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
 
 
 def settle(

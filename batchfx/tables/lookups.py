@@ -45,7 +45,7 @@ def any_made(field: str, names: set[str]) -> set[str]:
 
 
 def let_pass(ledger: Ledger, made: Made) -> None:
-    """Let rows pass that wait for what another chunk makes, as no dry run will see it."""
+    """Let rows pass that wait for what another chunk makes: no dry run will see it."""
     for field, lookup in ledger.target.lookups.items():
         if lookup.made_by is None:
             continue

@@ -28,7 +28,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
     opened.close()
 
 
-def run(store: Store, importer: type[TableImporter[tables.PlaneRow]] | type, path: Path) -> Report:
+def run(
+    store: Store, importer: type[TableImporter[tables.PlaneRow]] | type, path: Path
+) -> Report:
     report = import_path(store, importer, path)
     check_batch(store, report.key)
     return report
@@ -74,7 +76,9 @@ def test_every_flight_of_a_year_is_imported_with_the_totals_that_pandas_finds(
     )
 
 
-def test_planes_are_imported_once_and_found_unchanged_the_second_time(store: Store) -> None:
+def test_planes_are_imported_once_and_found_unchanged_the_second_time(
+    store: Store,
+) -> None:
     frame = pd.read_csv(NEW_YORK / "planes.csv")
     before_flight = int(frame.year.lt(1903).sum())
 
@@ -136,7 +140,9 @@ def test_airports_of_the_world_keep_their_names_in_every_script(store: Store) ->
             sa.text("SELECT icao, iata, name, city, lat FROM airport ORDER BY icao")
         )
         stored = [tuple(row) for row in found]
-    expected = frame[well_formed].sort_values("icao")[["icao", "iata", "name", "city", "lat"]]
+    expected = frame[well_formed].sort_values("icao")[
+        ["icao", "iata", "name", "city", "lat"]
+    ]
     assert stored == [
         (icao, iata or None, name, city or None, float(lat))
         for icao, iata, name, city, lat in expected.itertuples(index=False)

@@ -1,8 +1,8 @@
 """Measure imports of customers against a plain script, in interleaved pairs.
 
-``python -m tests.benchmarks [--rows 10000,100000,1000000] [--pairs 3]`` prints, for each
-size, the medians of wall time, CPU time and peak memory of each way of importing the
-same file into SQLite, and the ratio of each way's rate to the plain script's, run by run.
+``python -m tests.benchmarks [--rows 10000,100000,1000000] [--pairs 3]`` prints, for
+each size, the medians of wall time, CPU time and peak memory of each way of importing
+the same file into SQLite, and of its rate over the plain script's, run by run.
 Every run is a process of its own with a database of its own; they take turns, so that a
 slow spell of the machine meets all of them.
 """
@@ -63,14 +63,21 @@ def measure(folder: Path, count: int, pairs: int) -> None:
     command = [sys.executable, "samples/generate.py", "customers", str(count)]
     with source.open("wb") as file:
         subprocess.run(
-            [*command, "--seed", "1", "--faulty", "0.03"], cwd=ROOT, stdout=file, check=True
+            [*command, "--seed", "1", "--faulty", "0.03"],
+            cwd=ROOT,
+            stdout=file,
+            check=True,
         )
     runs: dict[str, list[Run]] = {way: [] for way in WAYS}
     for _ in range(pairs):
         for way in WAYS:
             runs[way].append(run(way, source))
-    print(f"\n{count:,} rows, {source.stat().st_size / 1e6:.0f} MB, {pairs} runs of each")
-    print(f"{'':9}{'rows/s':>9}{'wall s':>8}{'CPU s':>8}{'MiB':>6}{'× plain':>9}  stored")
+    print(
+        f"\n{count:,} rows, {source.stat().st_size / 1e6:.0f} MB, {pairs} runs of each"
+    )
+    print(
+        f"{'':9}{'rows/s':>9}{'wall s':>8}{'CPU s':>8}{'MiB':>6}{'/ plain':>9}  stored"
+    )
     for way in WAYS:
         print(line(way, count, runs))
     for step, seconds in steps(runs["batchfx"]).items():
@@ -98,7 +105,7 @@ def run(way: str, source: Path) -> Run:
 
 
 def line(way: str, count: int, runs: dict[str, list[Run]]) -> str:
-    """Return a way's medians, and the median of its rate over the plain one's by turn."""
+    """Return a way's medians, the last one that of its rate over the plain one's."""
     own = runs[way]
     wall = statistics.median(each.wall for each in own)
     cpu = statistics.median(each.cpu for each in own)

@@ -3,7 +3,7 @@
 It does what the customers importer does, as plainly as it can be done: reads the CSV,
 validates each row with the same Pydantic model and the same rule across fields, finds
 repeated values, inserts in bulks that return the ids, and writes down every faulty row.
-It keeps no outcomes, can't be resumed and looks nothing up that is in the table already.
+It keeps no outcomes, can't be resumed, and looks nothing up that the table has already.
 """
 
 from __future__ import annotations
@@ -54,15 +54,17 @@ def run(source: Path, url: str) -> int:
     return stored
 
 
-def judge(cells: dict[str | Any, str | Any], seen: tuple[set[str], set[str]]) -> CustomerRow:
+def judge(
+    cells: dict[str | Any, str | Any], seen: tuple[set[str], set[str]]
+) -> CustomerRow:
     """Return the row as its model; raise ValueError when it is faulty."""
     if None in cells or None in cells.values():
-        raise ValueError("wrong number of cells")
+        raise ValueError("cells")
     row = CustomerRow.model_validate({k: v for k, v in cells.items() if v})
     if row.country not in COUNTRIES:
-        raise ValueError("unknown country")
+        raise ValueError("country")
     if row.vip and row.credit_limit < 1000:
-        raise ValueError("vip needs credit")
+        raise ValueError("credit")
     if row.external_id in seen[0] or row.email in seen[1]:
         raise ValueError("duplicate")
     seen[0].add(row.external_id)

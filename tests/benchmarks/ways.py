@@ -1,4 +1,4 @@
-"""The ways of importing customers that the benchmark compares; one run of one of them."""
+"""One run of one of the ways of importing customers that the benchmark compares."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ class RowImporter(Importer[CustomerRow]):
     def check_country(self, value: str) -> None:
         """Refuse what is no country's code."""
         if value not in COUNTRIES:
-            raise Invalid("unknown_country", "Write the country as two capital letters.")
+            raise Invalid(
+                "unknown_country", "Write the country as two capital letters."
+            )
 
     def check_email(self, value: str) -> None:
         """Refuse throw-away addresses."""
@@ -42,7 +44,9 @@ class RowImporter(Importer[CustomerRow]):
     def check_row(self, row: CustomerRow) -> None:
         """Refuse a VIP with little credit."""
         if row.vip and row.credit_limit < 1000:
-            raise Invalid("vip_needs_credit", "A VIP has a credit limit of 1000 or more.")
+            raise Invalid(
+                "vip_needs_credit", "A VIP has a credit limit of 1000 or more."
+            )
 
     def process(self, row: CustomerRow, context: Context) -> Customer:
         """Add the customer."""

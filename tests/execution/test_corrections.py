@@ -47,7 +47,12 @@ def test_rows_named_by_number_take_the_corrected_values(
 
     assert again.tally.created == 4
     assert again.tally.all_well
-    assert stored(store) == [("A", "Ann", 1), ("B", "Ben", 2), ("C", "Cy", 3), ("D", "Dee", 4)]
+    assert stored(store) == [
+        ("A", "Ann", 1),
+        ("B", "Ben", 2),
+        ("C", "Cy", 3),
+        ("D", "Dee", 4),
+    ]
     check_batch(store, report.key)
 
 

@@ -61,7 +61,10 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def repeated(
-    store: Store, importer: type[Importer[PriceRow]] | type[Importer[PairRow]], text: str, chunk_size: int
+    store: Store,
+    importer: type[Importer[PriceRow] | Importer[PairRow]],
+    text: str,
+    chunk_size: int,
 ) -> dict[int, list[tuple[str | None, int]]]:
     """Import *text*; return (field, first row) of the duplicates of each row."""
     report = import_source(
@@ -72,7 +75,9 @@ def repeated(
         options=Options(chunk_size=chunk_size),
     )
     return {
-        view.row: [(issue.field, issue.parameters["first_row"]) for issue in view.issues]
+        view.row: [
+            (issue.field, issue.parameters["first_row"]) for issue in view.issues
+        ]
         for view in views.rows(store, report.key)
         if view.issues
     }
@@ -122,7 +127,9 @@ def test_a_value_that_is_wrong_repeats_nothing(store: Store) -> None:
     report = import_source(
         store, PriceImporter, io.BytesIO(text.encode()), name="x.csv"
     )
-    codes = [[issue.code for issue in view.issues] for view in views.rows(store, report.key)]
+    codes = [
+        [issue.code for issue in view.issues] for view in views.rows(store, report.key)
+    ]
     assert codes == [["decimal_parsing"], ["decimal_parsing"]]
 
 
@@ -132,5 +139,7 @@ def test_the_first_row_counts_whatever_else_is_wrong_with_it(store: Store) -> No
     report = import_source(
         store, PriceImporter, io.BytesIO(text.encode()), name="x.csv"
     )
-    codes = [[issue.code for issue in view.issues] for view in views.rows(store, report.key)]
+    codes = [
+        [issue.code for issue in view.issues] for view in views.rows(store, report.key)
+    ]
     assert codes == [["decimal_parsing"], ["duplicate_in_file"]]

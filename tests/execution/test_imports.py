@@ -42,7 +42,9 @@ def people(*rows: str) -> bytes:
     return "\n".join(["Code,Name,Age", *rows, ""]).encode()
 
 
-def run(store: Store, content: bytes, watch: Watch | None = None, **options: object) -> Report:
+def run(
+    store: Store, content: bytes, watch: Watch | None = None, **options: object
+) -> Report:
     return import_source(
         store,
         PersonImporter,
@@ -58,7 +60,7 @@ def stored(store: Store) -> list[tuple[str, str, int]]:
         found = connection.execute(
             sa.select(Person.code, Person.name, Person.age).order_by(Person.code)
         )
-        return [tuple(row) for row in found]
+        return [(code, name, age) for code, name, age in found]
 
 
 def verdicts(store: Store, key: BatchKey) -> dict[int, str]:
@@ -88,7 +90,9 @@ MIXED = people(
 
 
 @pytest.mark.parametrize("chunk_size", [1, 2, 3, 1000])
-def test_every_row_gets_the_verdict_that_is_its_own(store: Store, chunk_size: int) -> None:
+def test_every_row_gets_the_verdict_that_is_its_own(
+    store: Store, chunk_size: int
+) -> None:
     report = run(store, MIXED, chunk_size=chunk_size)
 
     assert verdicts(store, report.key) == {
@@ -144,14 +148,20 @@ def test_a_processor_that_returns_nothing_is_told_to_return_an_id(store: Store) 
     report = run(store, people("A7,nothing,1"))
 
     (view,) = views.rows(store, report.key)
-    assert view.issues[0].message.startswith("process returned nothing: return the record")
+    assert view.issues[0].message.startswith(
+        "process returned nothing: return the record"
+    )
 
 
 def test_updated_and_unchanged_records_are_told_apart(store: Store) -> None:
     run(store, people("A,Ann,1", "B,Ben,2"))
     report = run(store, people("A,Ann,1", "B,Ben,3", "C,Cy,4"))
 
-    assert list(verdicts(store, report.key).values()) == ["unchanged", "updated", "created"]
+    assert list(verdicts(store, report.key).values()) == [
+        "unchanged",
+        "updated",
+        "created",
+    ]
     assert stored(store) == [("A", "Ann", 1), ("B", "Ben", 3), ("C", "Cy", 4)]
 
 
@@ -175,7 +185,9 @@ def test_the_same_content_is_refused_with_the_first_batch_unless_again(
 ) -> None:
     first = run(store, people("A,Ann,1"))
 
-    with pytest.raises(AlreadyImportedError, match=f"batch {first.key.number}") as caught:
+    with pytest.raises(
+        AlreadyImportedError, match=f"batch {first.key.number}"
+    ) as caught:
         run(store, people("A,Ann,1"))
     assert caught.value.batch == first.key.number
 
@@ -227,7 +239,8 @@ def test_too_many_faulty_rows_stop_the_batch_cleanly(store: Store) -> None:
     assert report.tally.failed == 2
     assert report.tally.pending == 4
     assert report.batch.reason == (
-        "2 of the first 6 rows are faulty (33.3%), more than the 25.0% that was allowed."
+        "2 of the first 6 rows are faulty (33.3%), "
+        "more than the 25.0% that was allowed."
     )
     check_batch(store, report.key)
 
@@ -242,7 +255,9 @@ def test_a_stopped_batch_is_gone_on_with_by_a_rerun(store: Store) -> None:
     check_batch(store, report.key)
 
 
-def test_an_interruption_stops_between_chunks_and_keeps_what_is_done(store: Store) -> None:
+def test_an_interruption_stops_between_chunks_and_keeps_what_is_done(
+    store: Store,
+) -> None:
     seen: list[Progress] = []
     rows = [f"A{n},Ann,1" for n in range(10)]
     answers = iter([False] * 7 + [True] * 100)  # 5 chunks are staged, then two are run

@@ -24,6 +24,29 @@ from tests.people import PersonImporter
 __all__ = ["store"]
 
 
+SLOW_IMPORT = """
+import io, sys, time
+from batchfx import *
+from tests.people import PersonImporter
+
+class Slow(PersonImporter):
+    name = "slow-people"
+
+    def check_row(self, row):
+        time.sleep(0.05)
+
+rows = b"".join(b"A%d,Ann,1\\n" % number for number in range(40))
+source = io.BytesIO(b"Code,Name,Age\\n" + rows)
+options = Options(chunk_size=5)
+try:
+    store = open_store(sys.argv[1])
+    report = import_source(store, Slow, source, name="f", options=options)
+    print("done", report.tally.created)
+except BatchfxError as error:
+    print("refused", error)
+"""
+
+
 def queued(store: Store) -> tuple[BatchKey, Job]:
     """Make a batch whose only chunk is queued, held by this process."""
     report = run(store, people("A,Ann,1", "B,Ben,2"), dry_run=True)
@@ -107,7 +130,10 @@ def test_leases_are_renewed_while_work_goes_on(store: Store) -> None:
         with store.read() as connection:
             assert batches.read(connection, key).is_held
             until, now = connection.execute(
-                sa.select(CHUNK.c.lease_until, sa.text("(julianday('now') - 2440587.5) * 86400.0"))
+                sa.select(
+                    CHUNK.c.lease_until,
+                    sa.text("(julianday('now') - 2440587.5) * 86400.0"),
+                )
             ).one()
         assert until > now
 
@@ -137,32 +163,18 @@ def test_a_batch_of_a_dead_process_is_taken_over_at_once(store: Store) -> None:
 
 def test_only_one_of_two_processes_works_on_a_batch(store: Store) -> None:
     """Two processes import the same slow file: one does, the other is told."""
-    program = (
-        "import io, sys, time\n"
-        "import tests.people as p\n"
-        "from batchfx import *\n"
-        "class Slow(p.PersonImporter):\n"
-        "    name = 'slow-people'\n"
-        "    def check_row(self, row): time.sleep(0.05)\n"
-        "content = b'Code,Name,Age\\n' + b''.join(b'A%d,Ann,1\\n' % n for n in range(40))\n"
-        "store = open_store(sys.argv[1])\n"
-        "try:\n"
-        "    r = import_source(store, Slow, io.BytesIO(content), name='f', options=Options(chunk_size=5))\n"
-        "    print('done', r.tally.created)\n"
-        "except BatchfxError as error:\n"
-        "    print('refused', error)\n"
-    )
     url = str(store.engine.url)
     first, second = (
         subprocess.Popen(
-            [sys.executable, "-c", program, url], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", SLOW_IMPORT, url], stdout=subprocess.PIPE, text=True
         )
         for _ in range(2)
     )
-    said = sorted(process.communicate(timeout=60)[0].split(maxsplit=1)[0] for process in (first, second))
+    said = sorted(
+        process.communicate(timeout=60)[0].split(maxsplit=1)[0]
+        for process in (first, second)
+    )
     assert said == ["done", "refused"]
     with store.read() as connection:
         (batch,) = batches.listing(connection, "default", 10)
     check_batch(store, batch.key)
-
-

@@ -12,7 +12,15 @@ import sqlalchemy as sa
 from pydantic import BaseModel
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from batchfx import Column, Options, Report, Store, TableImporter, import_source, open_store
+from batchfx import (
+    Column,
+    Options,
+    Report,
+    Store,
+    TableImporter,
+    import_source,
+    open_store,
+)
 from batchfx.execution import views
 from tests.oracle import check_batch
 
@@ -71,20 +79,28 @@ def tree(store: Store) -> set[tuple[str, str | None]]:
     child, parent = sa.orm.aliased(Group), sa.orm.aliased(Group)
     with store.read() as connection:
         found = connection.execute(
-            sa.select(child.code, parent.code).outerjoin(parent, parent.id == child.parent)
+            sa.select(child.code, parent.code).outerjoin(
+                parent, parent.id == child.parent
+            )
         )
         return {(code, above) for code, above in found}
 
 
 def issues(store: Store, report: Report) -> dict[int, str]:
-    return {view.row: view.issues[0].code for view in views.rows(store, report.key) if view.issues}
+    return {
+        view.row: view.issues[0].code
+        for view in views.rows(store, report.key)
+        if view.issues
+    }
 
 
 LATER = "code,parent\nC3,B2\nB2,A1\nA1,\nA2,\nB5,A1\nD1,C3\n"
 
 
 @pytest.mark.parametrize("chunk_size", [1, 2, 4, 1000])
-def test_a_parent_may_be_named_before_its_own_row(store: Store, chunk_size: int) -> None:
+def test_a_parent_may_be_named_before_its_own_row(
+    store: Store, chunk_size: int
+) -> None:
     report = run(store, LATER, chunk_size=chunk_size)
 
     assert report.tally.created == 6
@@ -101,7 +117,7 @@ def test_a_parent_may_be_named_before_its_own_row(store: Store, chunk_size: int)
 @pytest.mark.parametrize("chunk_size", [1, 2, 1000])
 @pytest.mark.parametrize("dry_run", [True, False])
 def test_a_parent_that_nothing_makes_is_not_found(
-    store: Store, chunk_size: int, dry_run: bool
+    store: Store, chunk_size: int, *, dry_run: bool
 ) -> None:
     text = "code,parent\nA,\nB,nowhere\nC,A\nD,C\n"
     report = run(store, text, chunk_size=chunk_size, dry_run=dry_run)
@@ -122,7 +138,9 @@ def test_children_of_a_row_that_is_invalid_are_not_found(
 
 
 @pytest.mark.parametrize("chunk_size", [1, 2, 1000])
-def test_rows_that_wait_for_each_other_end_invalid(store: Store, chunk_size: int) -> None:
+def test_rows_that_wait_for_each_other_end_invalid(
+    store: Store, chunk_size: int
+) -> None:
     text = "code,parent\nA,B\nB,A\nC,C\nD,\n"
     report = run(store, text, chunk_size=chunk_size)
 

@@ -18,6 +18,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from random import Random
 
 import sqlalchemy as sa
@@ -110,17 +111,17 @@ def new_database(folder: str) -> str:
 
 
 def kill_at_points(folder: str, counts: Counter[str], step: int) -> None:
-    """Kill at each place of every *step*-th transaction until the import outlives it."""
+    """Kill at each place of every *step*-th transaction until the import outlives."""
     for place in PLACES:
         nth = 1
         while True:
             url = new_database(folder)
-            status = in_fork(lambda url=url, n=nth, p=place: run_killed(url, n, p))
+            status = in_fork(partial(run_killed, url, nth, place))
             if status == 0:
                 break
             assert os.WTERMSIG(status) == signal.SIGKILL, status
             counts[f"killed {place}"] += 1
-            assert in_fork(lambda url=url: finish_and_judge(url)) == 0, (place, nth)
+            assert in_fork(partial(finish_and_judge, url)) == 0, (place, nth)
             nth += step
 
 
@@ -140,7 +141,7 @@ def kill_at_moments(folder: str, counts: Counter[str], times: int, seed: int) ->
             counts["killed at a moment" if killed else "ended before"] += 1
             if not killed:
                 break
-        assert in_fork(lambda url=url: finish_and_judge(url)) == 0
+        assert in_fork(partial(finish_and_judge, url)) == 0
 
 
 def main(step: int, times: int, seed: int) -> None:

@@ -21,8 +21,11 @@ class ThingRow(BaseModel):
 
 
 def test_a_class_that_overrides_validate_is_told_what_to_write() -> None:
-    with pytest.raises(DeclarationError, match=r"validate: the phases belong to batchfx; "
-                       "write check_<field> for one field or check_row for several"):
+    with pytest.raises(
+        DeclarationError,
+        match=r"validate: the phases belong to batchfx; "
+        "write check_<field> for one field or check_row for several",
+    ):
 
         class ValidatingImporter(Importer[ThingRow]):
             def validate(self) -> None: ...
@@ -32,7 +35,9 @@ def test_a_class_that_overrides_validate_is_told_what_to_write() -> None:
 
 
 def test_a_check_for_no_field_is_refused_with_the_nearest_field() -> None:
-    with pytest.raises(DeclarationError, match="has no field 'color'. Did you mean check_colour"):
+    with pytest.raises(
+        DeclarationError, match=r"has no field 'color'\. Did you mean check_colour"
+    ):
 
         class ColorImporter(Importer[ThingRow]):
             def check_color(self, value: str) -> None: ...
@@ -42,7 +47,9 @@ def test_a_check_for_no_field_is_refused_with_the_nearest_field() -> None:
 
 
 def test_a_missing_process_is_refused() -> None:
-    with pytest.raises(DeclarationError, match=r"has no process: write def process\(self, row"):
+    with pytest.raises(
+        DeclarationError, match=r"has no process: write def process\(self, row"
+    ):
 
         class IdleImporter(Importer[ThingRow]):
             pass
@@ -55,7 +62,9 @@ def test_two_importers_of_one_name_are_refused() -> None:
         def process(self, row: ThingRow, context: Context) -> int:
             return 1
 
-    with pytest.raises(DeclarationError, match="Two importers are named 'declaration-twin'"):
+    with pytest.raises(
+        DeclarationError, match="Two importers are named 'declaration-twin'"
+    ):
 
         class SecondImporter(Importer[ThingRow]):
             name = "declaration-twin"
@@ -67,7 +76,9 @@ def test_two_importers_of_one_name_are_refused() -> None:
 
 
 def test_an_importer_without_a_row_model_is_refused() -> None:
-    with pytest.raises(DeclarationError, match=r"names no row model: write class Modelless"):
+    with pytest.raises(
+        DeclarationError, match=r"names no row model: write class Modelless"
+    ):
 
         class ModellessImporter(Importer):  # type: ignore[type-arg]  # the very fault
             def process(self, row: Any, context: Context) -> int:
@@ -77,7 +88,7 @@ def test_an_importer_without_a_row_model_is_refused() -> None:
 def test_a_row_model_that_is_no_pydantic_model_is_refused() -> None:
     with pytest.raises(DeclarationError, match="is no Pydantic model"):
 
-        class DictImporter(Importer[dict]):  # type: ignore[type-var]  # the very fault
+        class DictImporter(Importer[dict]):  # type: ignore[type-var, type-arg]  # the very fault
             def process(self, row: Any, context: Context) -> int:
                 return 1
 
@@ -85,7 +96,10 @@ def test_a_row_model_that_is_no_pydantic_model_is_refused() -> None:
 @pytest.mark.parametrize(
     ("body", "sentence"),
     [
-        ({"check_size": lambda self: None}, r"write check_size\(self, value\) or check_size\(self, value, row\)"),
+        (
+            {"check_size": lambda self: None},
+            r"write check_size\(self, value\) or check_size\(self, value, row\)",
+        ),
         ({"check_row": lambda self, row, more: None}, r"write check_row\(self, row\)"),
         ({"process": lambda self, row: 1}, r"write process\(self, row, context\)"),
         ({"prepare": lambda self, rows: None}, r"write prepare\(self, rows, context\)"),
@@ -97,15 +111,22 @@ def test_a_method_with_the_wrong_arguments_is_refused(
     methods = {"process": lambda self, row, context: 1, **body}
     with pytest.raises(DeclarationError, match=sentence):
         types.new_class(
-            "CrookedImporter", (Importer[ThingRow],), {}, lambda space: space.update(methods)
+            "CrookedImporter",
+            (Importer[ThingRow],),
+            {},
+            lambda space: space.update(methods),
         )
 
 
 def test_an_async_method_is_refused() -> None:
-    with pytest.raises(DeclarationError, match="must be a plain method, not async or static"):
+    with pytest.raises(
+        DeclarationError, match="must be a plain method, not async or static"
+    ):
 
         class AsyncImporter(Importer[ThingRow]):
-            async def process(self, row: ThingRow, context: Context) -> int:  # type: ignore[override]  # the very fault
+            async def process(
+                self, row: ThingRow, context: Context
+            ) -> int:  # the very fault
                 return 1
 
 

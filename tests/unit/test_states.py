@@ -19,12 +19,12 @@ from batchfx.model.states import (
 @pytest.mark.parametrize(
     ("moves", "states", "start"),
     [
-        (BATCH_MOVES, BatchState, BatchState.STAGING),
-        (CHUNK_MOVES, ChunkState, ChunkState.QUEUED),
+        (BATCH_MOVES, list(BatchState), BatchState.STAGING),
+        (CHUNK_MOVES, list(ChunkState), ChunkState.QUEUED),
     ],
 )
 def test_every_state_can_be_reached(
-    moves: dict[str, Move[Any]], states: type[Any], start: Any
+    moves: dict[str, Move[Any]], states: list[Any], start: Any
 ) -> None:
     reached = {start}
     for _ in states:

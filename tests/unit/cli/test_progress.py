@@ -14,14 +14,14 @@ from batchfx.model.progress import Progress
 from batchfx.model.states import BatchState
 from batchfx.model.verdicts import Tally
 
-READING = Progress(BatchState.STAGING, Tally(15_000), 0, 0.5)
+READING = Progress(BatchState.STAGING, Tally(15_000), 0, 0, 0.5)
 HALF = Progress(
-    BatchState.RUNNING, Tally(20_000, created=9_000, invalid=1_000), 0, 10.0
+    BatchState.RUNNING, Tally(20_000, created=9_000, invalid=1_000), 10_000, 0, 10.0
 )
-ALMOST = Progress(BatchState.RUNNING, Tally(20_000, created=19_999), 0, 10.0)
-DONE = Progress(BatchState.COMPLETED, Tally(20_000, created=20_000), 0, 10.0)
-CHECKED = Progress(BatchState.CHECKED, Tally(20_000, invalid=1), 0, 10.0)
-STOPPED = Progress(BatchState.STOPPED, Tally(20_000, created=5_000), 0, 10.0)
+ALMOST = Progress(BatchState.RUNNING, Tally(20_000, created=19_999), 19_999, 0, 10.0)
+DONE = Progress(BatchState.COMPLETED, Tally(20_000, created=20_000), 20_000, 0, 10.0)
+CHECKED = Progress(BatchState.CHECKED, Tally(20_000, invalid=1), 20_000, 0, 10.0)
+STOPPED = Progress(BatchState.STOPPED, Tally(20_000, created=5_000), 5_000, 0, 10.0)
 
 
 def drawn(progress: Progress, width: int = 100, *, stopping: bool = False) -> list[str]:
@@ -76,7 +76,7 @@ def test_the_bar_never_needs_a_second_line(
     state: BatchState, total: int, share: float, seconds: float, *, stopping: bool
 ) -> None:
     created = int(total * share)
-    progress = Progress(state, Tally(total, created=created), 0, seconds)
+    progress = Progress(state, Tally(total, created=created), created, 0, seconds)
 
     for width in (80, 100, 200):
         lines = drawn(progress, width, stopping=stopping)

@@ -38,6 +38,7 @@ BATCH = Batch(
     created_at=0.0,
     started_at=10.0,
     ended_at=12.0,
+    seconds_since_start=2.0,
 )
 
 
