@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,8 @@ from batchfx.store import chunks, revisions
 from batchfx.store.batches import Batch, Hold
 from batchfx.store.engine import Store
 from batchfx.store.schema import BatchKey
+
+ROWS_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +62,23 @@ def read_cells(
     positions: Mapping[str, int],
 ) -> pl.DataFrame:
     """Return a chunk's rows as text, corrections laid over, columns named by field."""
-    names = {column_name(position): field for field, position in positions.items()}
-    columns = [ROW, *names, FAULTS, KINDS]
-    frame = chunks.read_block(connection, key, ordinal, columns)
-    first, last = frame[ROW][0], frame[ROW][-1]
-    corrected = revisions.latest(connection, key, first, last)
-    return revisions.lay_over(frame, corrected).rename(names)
+    frame = chunks.read_block(connection, key, ordinal, _columns(positions))
+    return _corrected(connection, key, frame).rename(_names(positions))
+
+
+def read_all_cells(
+    store: Store, key: BatchKey, positions: Mapping[str, int]
+) -> Iterator[pl.DataFrame]:
+    """Yield the rows of all chunks like `read_cells`, many at a time."""
+    with store.read() as connection:
+        gathered: list[pl.DataFrame] = []
+        for frame in chunks.blocks(connection, key, _columns(positions)):
+            gathered.append(_corrected(connection, key, frame))
+            if sum(each.height for each in gathered) >= ROWS_AT_ONCE:
+                yield pl.concat(gathered).rename(_names(positions))
+                gathered.clear()
+        if gathered:
+            yield pl.concat(gathered).rename(_names(positions))
 
 
 def values_in_file(job: Job, field: str, wanted: set[str]) -> set[str]:
@@ -74,10 +87,23 @@ def values_in_file(job: Job, field: str, wanted: set[str]) -> set[str]:
     if not wanted or field not in job.positions:
         return found
     positions = {field: job.positions[field]}
-    with job.store.read() as connection:
-        for ordinal in range(chunks.count(connection, job.key)):
-            cells = read_cells(connection, job.key, ordinal, positions)[field]
-            found |= set(cells.drop_nulls().to_list()) & wanted
-            if found == wanted:
-                break
+    for cells in read_all_cells(job.store, job.key, positions):
+        found |= set(cells[field].drop_nulls().to_list()) & wanted
+        if found == wanted:
+            break
     return found
+
+
+def _names(positions: Mapping[str, int]) -> dict[str, str]:
+    return {column_name(position): field for field, position in positions.items()}
+
+
+def _columns(positions: Mapping[str, int]) -> list[str]:
+    return [ROW, *_names(positions), FAULTS, KINDS]
+
+
+def _corrected(
+    connection: Connection, key: BatchKey, frame: pl.DataFrame
+) -> pl.DataFrame:
+    first, last = frame[ROW][0], frame[ROW][-1]
+    return revisions.lay_over(frame, revisions.latest(connection, key, first, last))

@@ -10,6 +10,7 @@ their records may take lines away from others.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -33,6 +34,8 @@ from batchfx.files.text import UNDECODABLE, Mark, Piece
 from batchfx.model.blocks import ROW, block_schema, dump_faults
 from batchfx.model.sources import Layout
 
+SPREAD = 64  # lines of a record that may be well-formed as a whole
+
 ENOUGH = 50_000  # records of one piece that may go the careful way: they are large
 
 LINE = "line"
@@ -48,6 +51,7 @@ def _hex(character: str) -> str:
 R_BLANKS = "".join(map(_hex, BLANKS))
 R_BLANK = f"^[{R_BLANKS}]*$"
 R_ODD = f"[{CONTROLS}{_hex(UNDECODABLE)}]"
+ODD = re.compile(f"[{CONTROLS}{UNDECODABLE}]")
 R_TOTAL = rf"^[{R_BLANKS}]*(?i:{'|'.join(TOTALS)})[{R_BLANKS}]*$|:[{R_BLANKS}]*$"
 R_FORCED_TEXT = '^="(?:[^"]|"")*"$'
 
@@ -130,6 +134,14 @@ class Plan:
         )
         return pl.when(careful).then(Way.CAREFUL).otherwise(Way.QUOTED).alias(WAY)
 
+    @cached_property
+    def spread(self) -> re.Pattern[str]:
+        """A well-formed record whose quoted cells may span lines."""
+        comma, mark = map(re.escape, (self.dialect.delimiter, self.dialect.quote))
+        quoted = f"{mark}[^{mark}]*+(?:{mark}{mark}[^{mark}]*+)*+{mark}"
+        cell = rf"(?:{quoted}|(?!{mark})[^{comma}\r\n]++|)"
+        return re.compile(rf"{cell}(?:{comma}{cell})*+\r*")
+
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
@@ -152,6 +164,7 @@ def parse(piece: Piece, plan: Plan) -> Parsed:
     slow.read_through(sorted(_rows(table, Way.CAREFUL)))
     table = table.filter((pl.col(ROW) < slow.end) & ~pl.col(ROW).is_in(slow.taken))
     slow.blanks += _rows(table, Way.BLANK)
+    table = pl.concat([table, slow.spread(table.schema)])
     frame = pl.concat(
         [
             _split_exact(table, plan),
@@ -269,6 +282,8 @@ class _Slow:
         self._shape = plan.shape
         self._cutter = Cutter(lines, plan.grammar, piece.last)
         self._records: list[tuple[Any, ...]] = []
+        self._spread: list[tuple[int, str, Way]] = []
+        self._plan = plan
         self.blanks: list[int] = []
         self.taken: list[int] = []
         self.end = self._first + len(lines)
@@ -280,7 +295,7 @@ class _Slow:
             if row < free:
                 continue
             enough = len(self._records) >= ENOUGH
-            count = 0 if enough else self._read(row)
+            count = 0 if enough else self._read_spread(row) or self._read(row)
             if not count:
                 self.end = row
                 return
@@ -291,6 +306,26 @@ class _Slow:
         """Read the records of the lines *rows*, each of which is whole."""
         for row in rows:
             self._read(row)
+
+    def _read_spread(self, row: int) -> int:
+        """Set a record aside that is odd for nothing but its lines; return how many.
+
+        It is none when the record has to go the careful way after all.
+        """
+        mark, newline = self._plan.dialect.quote, self._plan.dialect.newline
+        index = row - self._first
+        text, count = self._lines[index], 1
+        while text.count(mark) % 2 and count < SPREAD:
+            if index + count == len(self._lines):
+                return 0
+            text += newline + self._lines[index + count]
+            count += 1
+        is_plain = len(text) <= CSV_LIMIT and not ODD.search(text)
+        is_plain &= bool(text.strip(BLANKS + mark + self._plan.dialect.delimiter))
+        if count == 1 or not is_plain or not self._plan.spread.fullmatch(text):
+            return 0
+        self._spread.append((row, text.rstrip("\r"), Way.QUOTED))
+        return count
 
     def _read(self, row: int) -> int:
         """Read the record that starts on line *row*; return how many lines it takes.
@@ -306,6 +341,10 @@ class _Slow:
         else:
             self.blanks.append(row)
         return cut.lines
+
+    def spread(self, schema: pl.Schema) -> pl.DataFrame:
+        """Return the records that were set aside, as lines that are quoted."""
+        return pl.DataFrame(self._spread, schema, orient="row")
 
     def frame(self) -> pl.DataFrame:
         """Return the records as a block's frame."""

@@ -69,31 +69,25 @@ def _check_values(
     check: Callable[[Any], object], field: str, validated: Validated
 ) -> list[Issue]:
     """Call a check once for each distinct value that is good so far."""
-    answers: dict[Any, Exception | None] = {}
+    values = validated.values(field)
+    try:
+        answers = {v: _refusal(check, v) for v in set(values) if v is not None}
+        refused = {value for value, error in answers.items() if error is not None}
+        wrong = [p for p, v in enumerate(values) if v in refused] if refused else []
+    except TypeError:  # values without a hash, such as lists
+        answers = {}
+        wrong = [p for p, value in enumerate(values) if value is not None]
     found: list[Issue] = []
-    for place, value in enumerate(validated.values(field)):
-        if value is None:
-            continue
-        error = _answer(check, value, answers)
+    for place in wrong:
+        value = values[place]
+        error = answers[value] if answers else _refusal(check, value)
         if error is not None:
-            number = validated.numbers[place]
             shown = _shown(validated, field, value)
+            number = validated.numbers[place]
             found.append(
                 issue_of(error, Phase.CHECK, row=number, field=field, value=shown)
             )
     return found
-
-
-def _answer(
-    check: Callable[[Any], object], value: Any, answers: dict[Any, Exception | None]
-) -> Exception | None:
-    """Return what the check has against *value*, asking it only once."""
-    try:
-        if value not in answers:
-            answers[value] = _refusal(check, value)
-        return answers[value]
-    except TypeError:  # a value without a hash, such as a list
-        return _refusal(check, value)
 
 
 def _check_each(

@@ -74,6 +74,14 @@ def count(connection: Connection, key: BatchKey) -> int:
     return connection.execute(statement).scalar_one()
 
 
+def last_row(connection: Connection, key: BatchKey) -> int:
+    """Return the number of the batch's last row; 0 when it has none."""
+    statement = sa.select(sa.func.max(CHUNK.c.last_row)).where(
+        CHUNK.c.batch == scope(key)
+    )
+    return connection.execute(statement).scalar_one() or 0
+
+
 def read_block(
     connection: Connection,
     key: BatchKey,
@@ -84,16 +92,25 @@ def read_block(
     statement = sa.select(BLOCK.c.content).where(
         BLOCK.c.batch == scope(key), BLOCK.c.ordinal == ordinal
     )
-    content = connection.execute(statement).scalar_one()
-    return pl.read_parquet(io.BytesIO(content), columns=columns)
+    return _frame(connection.execute(statement).scalar_one(), columns)
 
 
 def blocks(
     connection: Connection, key: BatchKey, columns: list[str]
 ) -> Iterator[pl.DataFrame]:
-    """Yield some *columns* of every block, in order."""
-    for ordinal in range(count(connection, key)):
-        yield read_block(connection, key, ordinal, columns)
+    """Yield some *columns* of every block, in order, one block in memory at a time."""
+    statement = (
+        sa.select(BLOCK.c.content)
+        .where(BLOCK.c.batch == scope(key))
+        .order_by(BLOCK.c.ordinal)
+        .execution_options(yield_per=1)
+    )
+    for content in connection.execute(statement).scalars():
+        yield _frame(content, columns)
+
+
+def _frame(content: bytes, columns: list[str] | None) -> pl.DataFrame:
+    return pl.read_parquet(io.BytesIO(content), columns=columns)
 
 
 def examined(connection: Connection, key: BatchKey) -> int:

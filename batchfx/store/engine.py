@@ -26,6 +26,9 @@ from batchfx.store import schema
 
 BUSY_TIMEOUT_MS = 30_000
 CACHE_KIB = 16_384
+# Pages in the journal before they are copied into the database: a page of an index is
+# changed by one chunk after the other, and is so copied once for several of them.
+CHECKPOINT_PAGES = 16_000
 JOURNAL_BYTES = 64 << 20  # what the journal is cut back to after a large transaction
 WRITE = "batchfx_write"
 
@@ -170,6 +173,7 @@ def _prepare_connection(connection: sqlite3.Connection, record: Any) -> None:
         f"busy_timeout = {BUSY_TIMEOUT_MS}",
         "journal_mode = WAL",
         "synchronous = FULL",
+        f"wal_autocheckpoint = {CHECKPOINT_PAGES}",
         f"journal_size_limit = {JOURNAL_BYTES}",
         "foreign_keys = ON",
         f"cache_size = -{CACHE_KIB}",

@@ -24,12 +24,16 @@ def distributions_used(top: str) -> set[str]:
     sources = (path.read_text("utf-8") for path in ROOT.glob(f"{top}/**/*.py"))
     names = {name for source in sources for name in imported(source)}
     others = names - sys.stdlib_module_names - {top}
-    return {packages_distributions()[name][0].lower() for name in others}
+    return {_plain(packages_distributions()[name][0]) for name in others}
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "-")
 
 
 def core_requirements() -> set[str]:
     lines = [line for line in requires("batchfx") or [] if "extra ==" not in line]
-    return {re.split(r"[^\w-]", line)[0].lower() for line in lines}
+    return {_plain(re.split(r"[^\w-]", line)[0]) for line in lines}
 
 
 def test_batchfx_imports_exactly_its_core_dependencies() -> None:
