@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from batchfx.execution.broadcast import Broadcast
 from batchfx.files import open as files
+from batchfx.model.blocks import Block
+from batchfx.model.garbage import uncollected
 from batchfx.store import batches, chunks, sources
 from batchfx.store.batches import Batch, Hold
 from batchfx.store.engine import Store
@@ -34,7 +36,8 @@ def stage(
         ordinal = chunks.count(connection, hold.key)
     blank = batch.blank
     with sources.open_source(store, hold.key) as source:
-        for block in files.read(source, batch.layout, batch.chunk_size, batch.position):
+        blocks = files.read(source, batch.layout, batch.chunk_size, batch.position)
+        while block := _next(blocks):
             blank += block.blank
             with store.write() as connection:
                 position = dict(block.position)
@@ -49,3 +52,8 @@ def stage(
         batches.move(connection, hold, "begin", staged=True, position=None)
         sources.remove(connection, hold.key)
     return True
+
+
+@uncollected()
+def _next(blocks: Iterator[Block]) -> Block | None:
+    return next(blocks, None)

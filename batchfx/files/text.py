@@ -158,6 +158,9 @@ class Piece:
         newline, find = self.newline.encode(self.encoding), self.raw.find
         width = len(newline)
         at = after.offset - self.start.offset
+        if width == 1:
+            rest = self.raw[at:].split(newline, line - after.line)[-1]
+            return Mark(self.start.offset + len(self.raw) - len(rest), line)
         for _ in range(line - after.line):
             at = find(newline, at) + width
             while at % width:  # it stood across two characters

@@ -108,12 +108,17 @@ def _check_each(
 
 
 def _check_rows(importer: Importer[Any], pairs: Pairs) -> list[Issue]:
-    check = importer.check_row
+    check: Callable[[Any], object] = importer.check_row
     found: list[Issue] = []
     for number, row in pairs:
-        error = _refusal(check, row)
-        if error is not None:
+        try:
+            answer = check(row)
+        except Exception as error:  # noqa: BLE001 - the application's code: any error is that row's
             found.append(issue_of(error, Phase.ROW, row=number))
+        else:
+            if answer is not None:
+                refusal = _answered(check, answer)
+                found.append(issue_of(refusal, Phase.ROW, row=number))
     return found
 
 
@@ -122,8 +127,10 @@ def _refusal(check: Callable[..., object], *arguments: Any) -> Exception | None:
         answer = check(*arguments)
     except Exception as error:  # noqa: BLE001 - the application's code: any error is that row's
         return error
-    if answer is None:
-        return None
+    return None if answer is None else _answered(check, answer)
+
+
+def _answered(check: Callable[..., object], answer: object) -> ContractError:
     name = getattr(check, "__name__", "a check")
     return ContractError(
         f"{name} returned {answer!r}. A check returns nothing: "

@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 WAYS = {
     "batchfx": "TableImporter",
     "rows": "Importer with checks and process, called a row",
-    "plain": "Pydantic a row, bulk insert",
+    "plain": "Pydantic a row, SQLAlchemy in bulk",
     "insert": "the driver's insert of the same rows alone",
 }
 
