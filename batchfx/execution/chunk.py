@@ -24,7 +24,7 @@ from batchfx.model.garbage import uncollected
 from batchfx.model.issues import Issue, Level, Phase
 from batchfx.model.verdicts import Decision, Outcome, Tally, Verdict
 from batchfx.pipeline import checks
-from batchfx.pipeline.failures import issue_of
+from batchfx.pipeline.failures import BROKEN, issue_of
 from batchfx.pipeline.validate import Validated, declared
 from batchfx.store import batches, chunks, outcomes
 from batchfx.store.chunks import Claim
@@ -93,7 +93,7 @@ def _check(
             context = _context(job, connection)
             try:
                 importer.prepare([row for _, row in pairs], context)
-            except Exception as error:  # noqa: BLE001 - the application's code
+            except BROKEN as error:
                 failed = [issue_of(error, Phase.CHECK, row=n) for n, _ in pairs]
                 return validated.with_issues(failed), []
             finally:
@@ -142,9 +142,10 @@ def _after_commit(job: Job, context: Context) -> None:
     """Run what the processor put off; what breaks is reported, the rows stay."""
     broken: list[Issue] = []
     for row, call in context.calls:
+        context.row = row
         try:
             call()
-        except Exception as error:  # noqa: BLE001 - the application's code
+        except BROKEN as error:
             issue = issue_of(error, Phase.PROCESS, row=row)
             broken.append(
                 replace(issue, code="after_commit_failed", level=Level.WARNING)

@@ -17,7 +17,7 @@ from sqlalchemy.engine import Connection
 from batchfx import tables
 from batchfx.errors import AlreadyImportedError, SourceError, StoreError
 from batchfx.execution.attempt import Attempt, Watch, run_attempt
-from batchfx.execution.lease import TTL, is_dead, new_worker, renewed
+from batchfx.execution.lease import TTL, is_alive, is_dead, new_worker, renewed
 from batchfx.files import open as files
 from batchfx.files.paths import open_path
 from batchfx.importer import Importer, find_importer
@@ -74,7 +74,9 @@ class Report:
     def is_orphaned(self) -> bool:
         """True when a process should be at work on it but none is."""
         active = self.batch.state in {BatchState.STAGING, BatchState.RUNNING}
-        return active and (not self.batch.is_held or is_dead(self.batch.worker))
+        if not active or is_alive(self.batch.worker):
+            return False
+        return not self.batch.is_held or is_dead(self.batch.worker)
 
     @property
     def seconds(self) -> float:
@@ -277,16 +279,21 @@ def _create(
 
 def _again(store: Store, same: Batch, options: Options, watch: Watch) -> Report:
     """Go on with an earlier import of the same content; refuse if it had its end."""
+    if same.state is BatchState.COMPLETED:
+        raise _imported(same)
+    rate = options.max_error_rate
+    return _run(store, same.key, watch, only_unfinished=True, max_error_rate=rate)
+
+
+def _imported(same: Batch) -> AlreadyImportedError:
     number = same.key.number
-    if same.state is not BatchState.COMPLETED:
-        return _run(store, same.key, watch, max_error_rate=options.max_error_rate)
     message = (
         f"This content was imported before, as batch {number} ({same.source_name}). "
         f"'batchfx status {number}' shows what became of it and "
         f"'batchfx rerun {number}' tries its unfinished rows; "
         "--again imports everything once more."
     )
-    raise AlreadyImportedError(message, number)
+    return AlreadyImportedError(message, number)
 
 
 def _run(
@@ -295,6 +302,7 @@ def _run(
     watch: Watch,
     *,
     is_new: bool = False,
+    only_unfinished: bool = False,
     max_error_rate: float | None = None,
     corrected: Path | None = None,
 ) -> Report:
@@ -305,10 +313,13 @@ def _run(
     importer = find_importer(batch.importer)
     tables.require_tables(store, importer)
     dead = {batch.worker} if batch.worker and is_dead(batch.worker) else set()
-    if batch.is_held and not dead:
+    if (batch.is_held and not dead) or is_alive(batch.worker):
         raise batches.held(batch)  # at once: its chunk may keep the write lock for long
     with store.write() as connection:
         hold = batches.take(connection, key, worker, TTL, dead)
+        batch = batches.read(connection, key)
+        if only_unfinished and batch.state is BatchState.COMPLETED:
+            raise _imported(batch)  # its end came while this waited; the hold is undone
         chunks.release_all(connection, hold)
     with renewed(store, worker):
         try:

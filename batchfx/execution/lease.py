@@ -13,6 +13,7 @@ import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from batchfx.errors import StoreError
 from batchfx.store import batches, chunks
@@ -22,8 +23,9 @@ TTL = 30.0  # seconds
 
 
 def new_worker() -> str:
-    """Return a name for this run of this process: host, process number, and a UUID."""
-    return f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4()}"
+    """Return a name for this run of this process: host, process, and a UUID."""
+    number = os.getpid()
+    return f"{socket.gethostname()}/{number}.{_started(number) or 0}/{uuid.uuid4()}"
 
 
 def is_dead(worker: str | None) -> bool:
@@ -32,17 +34,51 @@ def is_dead(worker: str | None) -> bool:
     Only a process of this machine can be asked after, and only where asking is
     harmless; of all others this says False, and their leases run out by the clock.
     """
-    host, _, rest = (worker or "").partition("/")
-    number = rest.partition("/")[0]
-    if os.name != "posix" or host != socket.gethostname() or not number.isdigit():
+    number, started = _process(worker)
+    if number is None:
         return False
     try:
-        os.kill(int(number), 0)
+        os.kill(number, 0)
     except ProcessLookupError:
         return True
     except PermissionError:
         return False
-    return int(number) == os.getpid() and worker not in _OWN
+    if number == os.getpid():
+        return worker not in _OWN
+    return started != 0 and _started(number) not in {None, started}
+
+
+def is_alive(worker: str | None) -> bool:
+    """Tell whether *worker* certainly still runs, even if its lease has run out.
+
+    A chunk that takes longer than a lease keeps SQLite's write lock meanwhile, and the
+    lease can't be renewed: nobody else could take the chunk either.
+    """
+    number, started = _process(worker)
+    if number is None or started == 0 or is_dead(worker):
+        return False
+    return _started(number) == started
+
+
+def _process(worker: str | None) -> tuple[int | None, int]:
+    """Return the number of a process of this machine, and its start (0: not known)."""
+    host, _, rest = (worker or "").partition("/")
+    number, _, started = rest.partition("/")[0].partition(".")
+    if os.name != "posix" or host != socket.gethostname() or not number.isdigit():
+        return None, 0
+    return int(number), int(started or 0)
+
+
+def _started(number: int) -> int | None:
+    """Return when a process started, in clock ticks since boot; None if not known.
+
+    See proc(5), /proc/[pid]/stat, field 22; other systems than Linux have no such file.
+    """
+    try:
+        stat = Path(f"/proc/{number}/stat").read_text("ascii", errors="replace")
+    except OSError:
+        return None
+    return int(stat.rpartition(")")[2].split()[19])
 
 
 _OWN: set[str] = set()

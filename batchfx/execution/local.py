@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 
 from batchfx.execution.broadcast import Broadcast
 from batchfx.execution.chunk import Checked, check_chunk, commit_chunk
@@ -66,6 +67,13 @@ class Line:
             self._claim()
         return checked
 
+    @property
+    def goes_on(self) -> bool:
+        """True when another chunk waits."""
+        if self._next is None:
+            self._claim()
+        return self._next is not None
+
     def give_back(self) -> None:
         """Release a chunk that was claimed and will not be run."""
         if self._next is not None:
@@ -90,20 +98,30 @@ def _run_until_stopped(
         checked = line.take()
         if checked is None:
             return None
+        reason = _too_many_faults(job, checked)
+        if reason is not None:
+            # What is wrong is written down, and nothing else of this chunk.
+            commit_chunk(replace(job, dry_run=True), checked)
+            return reason
         commit_chunk(job, checked)
         reason = _too_many_faults(job)
-        if reason is not None:
+        if reason is not None and line.goes_on:
             return reason
         broadcast.at_times()
     return INTERRUPTED
 
 
-def _too_many_faults(job: Job) -> str | None:
+def _too_many_faults(job: Job, upcoming: Checked | None = None) -> str | None:
+    """Return the sentence that ends the run if too many rows are faulty, or will be."""
     if job.max_error_rate is None:
         return None
     with job.store.read() as connection:
         faulty = batches.tally(connection, job.key).faulty
         examined = chunks.examined(connection, job.key)
+    if upcoming is not None:
+        sound = upcoming.validated.sound
+        faulty += len(sound) - int(sound.sum())
+        examined += len(sound)
     if not examined or faulty <= job.max_error_rate * examined:
         return None
     return (

@@ -28,7 +28,7 @@ from batchfx.model.verdicts import (
     Verdict,
 )
 from batchfx.pipeline.checks import Pairs
-from batchfx.pipeline.failures import issue_of
+from batchfx.pipeline.failures import BROKEN, issue_of, storable
 from batchfx.store.engine import is_system_fault
 
 VERDICTS = {
@@ -68,7 +68,7 @@ class Trial:
     """
 
     outcomes: list[Outcome]
-    error: Exception | None = None
+    error: BaseException | None = None
     at: int = 0
 
 
@@ -120,7 +120,7 @@ def _try(importer: Importer[Any], group: Pairs, context: Context) -> Trial:
         for (number, _), result in zip(group, results, strict=True):
             outcomes.append(_outcome(number, result))
         savepoint.commit()
-    except Exception as error:
+    except BROKEN as error:
         if is_system_fault(error):
             raise
         savepoint.rollback()
@@ -142,7 +142,7 @@ def _identity(record: Any) -> str:
         and not isinstance(record, bool)
         and record != ""
     ):
-        return str(record)
+        return storable(str(record))
     state = sa.inspect(record, raiseerr=False)
     if isinstance(state, InstanceState) and state.identity:
         return ",".join(str(part) for part in state.identity)
@@ -157,9 +157,10 @@ def _identity(record: Any) -> str:
     raise ContractError(message)
 
 
-def _verdict(number: int, error: Exception) -> tuple[Outcome, list[Issue]]:
+def _verdict(number: int, error: BaseException) -> tuple[Outcome, list[Issue]]:
     if isinstance(error, Skip):
-        return Outcome(number, Verdict.SKIPPED, reason=error.reason), []
+        reason = storable(str(error.reason))
+        return Outcome(number, Verdict.SKIPPED, reason=reason), []
     issue = issue_of(error, Phase.PROCESS, row=number)
     verdict = Verdict.INVALID if isinstance(error, Invalid) else Verdict.FAILED
     return Outcome(number, verdict), [issue]

@@ -48,6 +48,8 @@ WEB_PAGE = re.compile(
 )
 XML = re.compile(rb"\s*<\?xml\b")
 
+STRANGE_SHARE = 20  # one control character in so many bytes is no text
+
 CONTROLS = bytes(code for code in range(32) if code not in b"\t\n\r\f\x1a")
 
 
@@ -137,7 +139,7 @@ def _refuse_binary(head: bytes) -> None:
         return
     strange = len(head) - len(head.translate(None, CONTROLS))
     first_line = head.splitlines()[0] if head else b""
-    if b"\x00" in first_line or strange * 4 > len(head):
+    if b"\x00" in first_line or strange * STRANGE_SHARE > len(head):
         _refuse("no text and no workbook")
 
 

@@ -18,6 +18,9 @@ def open_path(path: Path) -> io.BufferedReader:
     if path.is_dir():
         message = f"'{path}' is a folder. Name a file in it."
         raise SourceError("is_folder", message)
+    if path.exists() and not path.is_file():
+        message = f"'{path}' is no plain file; save its content as one first."
+        raise SourceError("unreadable_file", message)
     try:
         return path.open("rb")
     except FileNotFoundError:

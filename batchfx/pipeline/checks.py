@@ -11,7 +11,7 @@ from batchfx.errors import ContractError
 from batchfx.importer import CHECK, Importer
 from batchfx.model.blocks import ROW
 from batchfx.model.issues import Issue, Phase
-from batchfx.pipeline.failures import issue_of
+from batchfx.pipeline.failures import BROKEN, issue_of
 from batchfx.pipeline.validate import Validated
 
 Pairs = list[tuple[int, BaseModel]]
@@ -113,7 +113,7 @@ def _check_rows(importer: Importer[Any], pairs: Pairs) -> list[Issue]:
     for number, row in pairs:
         try:
             answer = check(row)
-        except Exception as error:  # noqa: BLE001 - the application's code: any error is that row's
+        except BROKEN as error:
             found.append(issue_of(error, Phase.ROW, row=number))
         else:
             if answer is not None:
@@ -122,10 +122,10 @@ def _check_rows(importer: Importer[Any], pairs: Pairs) -> list[Issue]:
     return found
 
 
-def _refusal(check: Callable[..., object], *arguments: Any) -> Exception | None:
+def _refusal(check: Callable[..., object], *arguments: Any) -> BaseException | None:
     try:
         answer = check(*arguments)
-    except Exception as error:  # noqa: BLE001 - the application's code: any error is that row's
+    except BROKEN as error:
         return error
     return None if answer is None else _answered(check, answer)
 

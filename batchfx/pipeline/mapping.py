@@ -12,6 +12,9 @@ from pydantic import BaseModel
 from batchfx.columns import Column
 from batchfx.errors import SourceError
 
+NAMES_SHOWN = 12
+NAME_LENGTH = 40
+
 
 @dataclass(frozen=True, slots=True)
 class Matched:
@@ -82,9 +85,21 @@ def _refuse_missing(
     names = [columns[field].header(field) for field in missing]
     wanted = ", ".join(f"'{name}'{_nearest(name, free)}" for name in names)
     noun = "column" if len(missing) == 1 else "columns"
-    there = ", ".join(f"'{name}'" for name in header if name)
-    message = f"The file has no {noun} {wanted}. It has: {there}."
+    message = f"The file has no {noun} {wanted}. It has: {_listed(header)}."
     raise SourceError("missing_column", message, fields=missing)
+
+
+def _listed(header: Sequence[str]) -> str:
+    """Return the first names, cut short: a file may have thousands, of any length."""
+    names = [name for name in header if name]
+    shown = ", ".join(f"'{shorten(name)}'" for name in names[:NAMES_SHOWN])
+    more = len(names) - NAMES_SHOWN
+    return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def shorten(name: str) -> str:
+    """Return *name*, cut off where it gets too long for a sentence."""
+    return name if len(name) <= NAME_LENGTH else f"{name[: NAME_LENGTH - 1]}…"
 
 
 def _nearest(name: str, header: Sequence[str]) -> str:

@@ -138,7 +138,11 @@ def claim(
     """Give *worker* the next chunk that waits, for *ttl* seconds; None if none does."""
     waiting = sa.or_(
         CHUNK.c.state == ChunkState.QUEUED,
-        sa.and_(CHUNK.c.state == ChunkState.LEASED, CHUNK.c.lease_until < now_epoch()),
+        sa.and_(
+            CHUNK.c.state == ChunkState.LEASED,
+            CHUNK.c.lease_until < now_epoch(),
+            CHUNK.c.worker != worker,  # it is still at it, only late
+        ),
     )
     chosen = (
         sa.select(CHUNK.c.ordinal)

@@ -21,10 +21,10 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction
 
-from batchfx.errors import StoreError
+from batchfx.errors import StoreError, UsageError
 from batchfx.store import schema
 
-BUSY_TIMEOUT_MS = 30_000
+BUSY_TIMEOUT_MS = 120_000  # another import may hold the lock for a whole chunk
 CACHE_KIB = 16_384
 # Pages in the journal before they are copied into the database: a page of an index is
 # changed by one chunk after the other, and is so copied once for several of them.
@@ -115,6 +115,7 @@ def open_store(url: str) -> Store:
 
     Raises:
         StoreError: It can't be opened, is no database, or was made by a newer version.
+        UsageError: *url* is no address of a database that batchfx can use.
 
     """
     # Parameters of a statement are values of many rows: they stay out of error texts.
@@ -150,13 +151,13 @@ def _checked(url: str) -> URL:
         message = (
             f"'{url}' is no database address. Write one such as sqlite:///batchfx.db."
         )
-        raise StoreError(message) from error
-    if parsed.get_backend_name() != "sqlite":
+        raise UsageError(message) from error
+    if parsed.drivername not in {"sqlite", "sqlite+pysqlite"} or parsed.query:
         message = (
-            f"The database '{parsed.get_backend_name()}' is not supported; "
+            f"A database '{parsed.render_as_string()}' is not supported; "
             "write an address such as sqlite:///batchfx.db."
         )
-        raise StoreError(message)
+        raise UsageError(message)
     if parsed.database in (None, "", ":memory:"):
         message = (
             "A database in memory forgets every batch when the process ends; "
@@ -187,8 +188,14 @@ def _begin(connection: Connection) -> None:
 
 
 def _version(connection: Connection) -> int:
-    version: int = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
-    return version
+    """Return the version of batchfx's tables; 0 when there are none.
+
+    It is kept in a table: `PRAGMA user_version` may be the application's own.
+    """
+    if not sa.inspect(connection).has_table(schema.RELEASE.name):
+        return 0
+    newest = sa.select(sa.func.max(schema.RELEASE.c.version))
+    return connection.execute(newest).scalar_one() or 0
 
 
 def _make_tables(connection: Connection) -> None:
@@ -202,7 +209,7 @@ def _make_tables(connection: Connection) -> None:
         raise StoreError(message)
     if found < schema.VERSION:
         schema.METADATA.create_all(connection)
-        connection.exec_driver_sql(f"PRAGMA user_version = {schema.VERSION}")
+        connection.execute(sa.insert(schema.RELEASE), {"version": schema.VERSION})
 
 
 def _explain(error: DBAPIError, url: str) -> str:

@@ -111,10 +111,16 @@ def add_issues(
 ) -> None:
     """Write the issues."""
     rows = [
-        (key.number, attempt, *(_plain(issue, name) for name in ISSUE_COLUMNS))
+        (
+            key.number,
+            attempt,
+            issue.parameters.get("cause"),
+            *(_plain(issue, name) for name in ISSUE_COLUMNS),
+        )
         for issue in issues
     ]
-    bulk.insert_rows(connection, ISSUE, ("batch", "attempt", *ISSUE_COLUMNS), rows)
+    columns = ("batch", "attempt", "cause", *ISSUE_COLUMNS)
+    bulk.insert_rows(connection, ISSUE, columns, rows)
 
 
 def of_range(
@@ -174,27 +180,27 @@ def file_issues(connection: Connection, key: BatchKey) -> list[Issue]:
 
 def groups(connection: Connection, key: BatchKey) -> Iterator[IssueGroup]:
     """Yield the issues by cause, the most frequent first."""
-    cause = (ISSUE.c.level, ISSUE.c.phase, ISSUE.c.field, ISSUE.c.code)
+    alike = (ISSUE.c.level, ISSUE.c.phase, ISSUE.c.field, ISSUE.c.code, ISSUE.c.cause)
     counted = (
         sa.select(
-            *cause, sa.func.count().label("count"), sa.func.min(ISSUE.c.id).label("id")
+            *alike, sa.func.count().label("number"), sa.func.min(ISSUE.c.id).label("id")
         )
         .where(ISSUE.c.batch == scope(key))
-        .group_by(*cause)
+        .group_by(*alike)
         .subquery()
     )
     example = sa.select(
         counted, ISSUE.c.message, ISSUE.c.row, ISSUE.c.value, ISSUE.c.suggestion
     ).join(ISSUE, ISSUE.c.id == counted.c.id)
     for found in connection.execute(
-        example.order_by(counted.c["count"].desc(), counted.c.id)
+        example.order_by(counted.c.number.desc(), counted.c.id)
     ):
         yield IssueGroup(
             Level(found.level),
             Phase(found.phase),
             found.field,
             found.code,
-            found[4],
+            found.number,
             found.message,
             found.row,
             found.value,

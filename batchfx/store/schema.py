@@ -27,6 +27,13 @@ class BatchKey:
     number: int
 
 
+RELEASE = sa.Table(
+    "batchfx_schema",
+    METADATA,
+    sa.Column("version", sa.Integer, primary_key=True),
+)
+
+
 def _one_of(column: str, names: type[Any]) -> sa.CheckConstraint:
     # A chain ends at the first name that fits. SQLite searches a list for 1.6 µs a row,
     # more than the rest of an outcome's insert takes.
@@ -138,6 +145,7 @@ ISSUE = sa.Table(
     sa.Column("suggestion", sa.String),
     sa.Column("parameters", sa.JSON, nullable=False),
     sa.Column("detail", sa.String),
+    sa.Column("cause", sa.String),  # of failures: what tells them apart beside the code
     sa.Index("batchfx_issue_row", "batch", "row"),
 )
 

@@ -34,7 +34,7 @@ def refusal(ledger: Ledger, place: int, error: Exception) -> Issue:
         row=number,
         field=field,
         value=_shown(ledger, place, field),
-        parameters={"reason": reason},
+        parameters={"reason": reason, "cause": reason},
         detail="".join(traceback.format_exception(error)),
     )
 

@@ -135,7 +135,7 @@ def kill_at_moments(folder: str, counts: Counter[str], times: int, seed: int) ->
             if child == 0:
                 run_import(url)
                 os._exit(0)
-            time.sleep(random.uniform(0.0, 0.25))
+            time.sleep(random.uniform(0.0, 0.12))
             os.kill(child, signal.SIGKILL)
             killed = os.WIFSIGNALED(os.waitpid(child, 0)[1])
             counts["killed at a moment" if killed else "ended before"] += 1

@@ -23,7 +23,7 @@ def trials(*arguments: int) -> dict[str, int]:
 
 
 def test_an_import_killed_anywhere_is_finished_exactly_once() -> None:
-    counts = trials(3, 12, 1)
+    counts = trials(3, 20, 1)
 
     assert counts["killed before"] >= 5
     assert counts["killed inside"] >= 5
