@@ -25,6 +25,10 @@ class ContractError(BatchfxError):
     """A part of an importer returned what it must not return."""
 
 
+class TransactionEndedError(BatchfxError):
+    """A processor ended the chunk's transaction, which is the framework's to end."""
+
+
 # The caller must act: the person at the command line, the program that calls.
 
 

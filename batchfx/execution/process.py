@@ -14,9 +14,11 @@ from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.orm import InstanceState, Session
+from sqlalchemy.engine import RootTransaction
+from sqlalchemy.exc import InvalidRequestError
+from sqlalchemy.orm import InstanceState, Session, SessionTransaction
 
-from batchfx.errors import ContractError, Invalid, Skip
+from batchfx.errors import ContractError, Invalid, Skip, TransactionEndedError
 from batchfx.importer import Context, Importer
 from batchfx.model.issues import Issue, Phase
 from batchfx.model.verdicts import (
@@ -29,7 +31,13 @@ from batchfx.model.verdicts import (
 )
 from batchfx.pipeline.checks import Pairs
 from batchfx.pipeline.failures import BROKEN, issue_of, storable
-from batchfx.store.engine import is_system_fault
+from batchfx.store.engine import is_open, is_system_fault
+
+ENDED = (
+    "A processor ended the transaction of its chunk: records of it may be stored that "
+    "have no outcome. Take every commit, rollback and close out of process, also of "
+    "context.session.connection(), and run the batch again."
+)
 
 VERDICTS = {
     Created: Verdict.CREATED,
@@ -76,16 +84,19 @@ def process_rows(importer: Importer[Any], pairs: Pairs, context: Context) -> Dec
     """Process every row; return an outcome for each, in the order of rows.
 
     Raises:
+        TransactionEndedError: `process` ended the chunk's transaction, by a way around
+            the session that it was given.
         Exception: The database gave out (`is_system_fault`); no row is to blame.
 
     """
+    transaction = context.session.connection().get_transaction()
     outcomes: list[Outcome] = []
     issues: list[Issue] = []
     size = 1 if importer.savepoints == "row" else max(1, len(pairs))
     waiting = [pairs[i : i + size] for i in range(0, len(pairs), size)][::-1]
     while waiting:
         group = waiting.pop()
-        trial = _try(importer, group, context)
+        trial = _try(importer, group, context, transaction)
         if trial.error is None:
             outcomes += trial.outcomes
         elif len(group) == 1:
@@ -105,7 +116,12 @@ def _parts(group: Pairs, at: int) -> list[Pairs]:
     return [part for part in parts if part]
 
 
-def _try(importer: Importer[Any], group: Pairs, context: Context) -> Trial:
+def _try(
+    importer: Importer[Any],
+    group: Pairs,
+    context: Context,
+    transaction: RootTransaction | None,
+) -> Trial:
     """Process a group under one savepoint, which is rolled back at the first error."""
     calls = len(context.calls)
     results: list[Any] = []
@@ -116,6 +132,7 @@ def _try(importer: Importer[Any], group: Pairs, context: Context) -> Trial:
         for context.row, row in group:
             results.append(importer.process(row, context))
         context.session.flush()
+        _require_open(transaction)
         reached = outcomes
         for (number, _), result in zip(group, results, strict=True):
             outcomes.append(_outcome(number, result))
@@ -123,10 +140,23 @@ def _try(importer: Importer[Any], group: Pairs, context: Context) -> Trial:
     except BROKEN as error:
         if is_system_fault(error):
             raise
-        savepoint.rollback()
+        _require_open(transaction)
+        _roll_back(savepoint)
         del context.calls[calls:]
         return Trial([], error, len(reached))
     return Trial(outcomes)
+
+
+def _roll_back(savepoint: SessionTransaction) -> None:
+    try:
+        savepoint.rollback()
+    except InvalidRequestError as closed:
+        raise TransactionEndedError(ENDED) from closed
+
+
+def _require_open(transaction: RootTransaction | None) -> None:
+    if not is_open(transaction):
+        raise TransactionEndedError(ENDED)
 
 
 def _outcome(number: int, result: Any) -> Outcome:

@@ -316,7 +316,8 @@ def _quote_fault(cut: Cut, line: str) -> Fault:
         "be. Close it, or double it if it is part of the text."
     )
     value = show(line.rstrip("\r"))
-    return Fault(cut.flaw or "", message, cut.column, value, {"column": number})
+    # Of the whole record: what its other cells hold is not known either.
+    return Fault(cut.flaw or "", message, None, value, {"column": number})
 
 
 def _total_fault(cells: Sequence[str]) -> Fault:

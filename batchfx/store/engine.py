@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine import URL, Connection, Engine, make_url
+from sqlalchemy.engine import URL, Connection, Engine, RootTransaction, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -130,6 +130,17 @@ def open_store(url: str) -> Store:
         with store.write() as connection:
             _make_tables(connection)
     return store
+
+
+def is_open(transaction: RootTransaction | None) -> bool:
+    """Tell whether *transaction* is still what its connection's statements are in."""
+    if transaction is None or not transaction.is_active:
+        return False
+    connection = transaction.connection
+    if connection.closed or connection.get_transaction() is not transaction:
+        return False
+    in_driver = getattr(connection.connection.driver_connection, "in_transaction", True)
+    return bool(in_driver)
 
 
 def is_system_fault(error: BaseException) -> bool:

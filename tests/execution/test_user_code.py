@@ -6,15 +6,17 @@ import io
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from pydantic import BaseModel
+from sqlalchemy.orm import Session
 
 from batchfx import (
+    BatchfxError,
     Context,
     Importer,
     Invalid,
@@ -51,6 +53,15 @@ class Unprintable(Exception):  # noqa: N818 - a fault of its own kind
         raise RuntimeError("no")
 
 
+ENDINGS: dict[str, Callable[[Session], object]] = {
+    "commit": lambda session: session.connection().commit(),
+    "COMMIT": lambda session: session.connection().exec_driver_sql("COMMIT"),
+    "rollback": lambda session: session.connection().rollback(),
+    "close": lambda session: session.connection().close(),
+    "transaction": lambda session: session.get_transaction().commit(),  # type: ignore[union-attr]  # there is one
+}
+
+
 class OddImporter(Importer[OddRow]):
     """Raises what it is asked for."""
 
@@ -79,6 +90,8 @@ class OddImporter(Importer[OddRow]):
             raise raised[row.name]
         if row.name == "flush":
             context.session.execute(sa.text("INSERT INTO nowhere VALUES (1)"))
+        if row.name in ENDINGS:
+            ENDINGS[row.name](context.session)
         return "\udcff" if row.name == "id" else row.name
 
 
@@ -148,6 +161,15 @@ def test_a_check_that_names_another_field_shows_no_value_of_its_own(
 
     (view,) = views.rows(store, report.key)
     assert (view.issues[0].field, view.issues[0].value) == ("elsewhere", None)
+
+
+@pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")
+@pytest.mark.parametrize("name", ENDINGS)
+def test_a_processor_that_ends_the_transaction_around_the_session_is_told(
+    store: Store, name: str
+) -> None:
+    with pytest.raises(BatchfxError, match="A processor ended the transaction"):
+        odd(store, "before", name, "after")
 
 
 def test_failures_are_grouped_by_what_was_raised_and_where(store: Store) -> None:

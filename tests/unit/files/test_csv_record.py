@@ -246,8 +246,12 @@ def test_a_flaw_of_quotation_marks_is_a_fault_with_its_column_and_line() -> None
     (bad,) = faults('a,"b"c,d\r')
     (open_one,) = faults('a,"b')
 
-    assert (bad.code, bad.column, bad.value) == ("bad_quote", 1, 'a,"b"c,d')
-    assert (open_one.code, open_one.column) == ("unterminated_quote", 1)
+    assert (bad.code, bad.parameters["column"], bad.value) == (
+        "bad_quote",
+        2,
+        'a,"b"c,d',
+    )
+    assert (open_one.code, open_one.parameters) == ("unterminated_quote", {"column": 2})
     assert bad.parameters == open_one.parameters == {"column": 2}
     assert "In column 2 text follows a closing quotation mark" in bad.message
     assert "quotation mark that opens column 2 isn't closed" in open_one.message
