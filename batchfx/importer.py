@@ -22,6 +22,7 @@ Row = TypeVar("Row", bound=BaseModel)
 
 DEFAULT_CHUNK_SIZE = 5_000
 CHECK = "check_"
+SAVEPOINTS = ("group", "row")
 WITH_ROW = 2  # arguments of a check that is given the row beside the value
 SEALED = {
     "validate": "write check_<field> for one field or check_row for several",
@@ -94,11 +95,14 @@ class Importer(Generic[Row]):
         if model is None:
             return
         cls.row_model, cls.columns = model, columns_of(model)
+        _refuse_settings(cls)
+        _refuse_shared_headers(cls)
         _refuse_sealed(cls)
         cls.checks = _find_checks(cls)
         for method, arity in (("check_row", 1), ("prepare", 2), ("process", 2)):
             _refuse_arity(cls, method, {arity})
         if not abstract:
+            _refuse_fieldless(cls)
             cls.complete_declaration()
             _register(cls)
 
@@ -112,6 +116,7 @@ class Importer(Generic[Row]):
                 "or use TableImporter."
             )
             raise DeclarationError(message)
+        _refuse_lookups(cls)
 
     @classmethod
     def unique_together(cls) -> tuple[tuple[str, ...], ...]:
@@ -189,6 +194,60 @@ def _row_model(cls: type[Importer[Any]]) -> type[BaseModel] | None:
             message = f"{cls.__qualname__}: {argument!r} is no Pydantic model."
             raise DeclarationError(message)
     return getattr(cls, "row_model", None)
+
+
+def _refuse_fieldless(cls: type[Importer[Any]]) -> None:
+    if not cls.row_model.model_fields:
+        message = (
+            f"{cls.__qualname__}: {cls.row_model.__name__} has no fields. "
+            "Write one for each column, such as name: str."
+        )
+        raise DeclarationError(message)
+
+
+def _refuse_settings(cls: type[Importer[Any]]) -> None:
+    if cls.savepoints not in SAVEPOINTS:
+        message = (
+            f"{cls.__qualname__}: savepoints = {cls.savepoints!r} is unknown. "
+            'Write "group" or "row".'
+        )
+        raise DeclarationError(message)
+    size: object = cls.chunk_size
+    if type(size) is not int or size < 1:
+        message = (
+            f"{cls.__qualname__}: chunk_size = {size!r} is no number of rows. "
+            f"Write a whole number from 1, such as {DEFAULT_CHUNK_SIZE}."
+        )
+        raise DeclarationError(message)
+
+
+def _refuse_shared_headers(cls: type[Importer[Any]]) -> None:
+    """Refuse headers of two fields that are one but for case and outer blanks.
+
+    Those that differ in more, such as "Price €" and "Price $", are told apart.
+    """
+    owners: dict[str, str] = {}
+    for field, column in cls.columns.items():
+        for header in (column.header(field), *column.aliases):
+            owner = owners.setdefault(header.strip().casefold(), field)
+            if owner != field:
+                message = (
+                    f"{cls.__qualname__}: the fields '{owner}' and '{field}' of "
+                    f"{cls.row_model.__name__} are both called {header!r} in a file. "
+                    "Give each its own name and aliases."
+                )
+                raise DeclarationError(message)
+
+
+def _refuse_lookups(cls: type[Importer[Any]]) -> None:
+    for field, column in cls.columns.items():
+        if column.lookup is not None:
+            message = (
+                f"{cls.__qualname__}: the lookup of '{field}' works in a TableImporter "
+                "alone. Use that, or load the records in prepare and find this row's "
+                "in process."
+            )
+            raise DeclarationError(message)
 
 
 def _refuse_sealed(cls: type[Importer[Any]]) -> None:

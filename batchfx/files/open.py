@@ -48,7 +48,8 @@ WEB_PAGE = re.compile(
 )
 XML = re.compile(rb"\s*<\?xml\b")
 
-STRANGE_SHARE = 20  # one control character in so many bytes is no text
+# More control characters than this, and one in so many bytes, and it is no text.
+STRANGE_COUNT, STRANGE_SHARE = 8, 20
 
 CONTROLS = bytes(code for code in range(32) if code not in b"\t\n\r\f\x1a")
 
@@ -139,7 +140,8 @@ def _refuse_binary(head: bytes) -> None:
         return
     strange = len(head) - len(head.translate(None, CONTROLS))
     first_line = head.splitlines()[0] if head else b""
-    if b"\x00" in first_line or strange * STRANGE_SHARE > len(head):
+    is_strange = strange > STRANGE_COUNT and strange * STRANGE_SHARE > len(head)
+    if b"\x00" in first_line or is_strange:
         _refuse("no text and no workbook")
 
 

@@ -140,6 +140,8 @@ def with_readers(schema: Schema, written: str | None) -> Schema:
         return schema
     inner = {key: _each(schema[key], written) for key in INNER if key in schema}
     rebuilt = {**schema, **inner}
+    if kind == "union":
+        rebuilt["strict"] = False  # or no text would be read
     if kind not in READERS or kind == "str":
         return rebuilt
     if kind in ("enum", "literal"):
@@ -147,7 +149,22 @@ def with_readers(schema: Schema, written: str | None) -> Schema:
     else:
         read = _reading(READERS[kind](schema, written))
     function = {"type": "no-info", "function": read}
-    return {"type": "function-before", "function": function, "schema": rebuilt}
+    reading = {"type": "function-before", "function": function, "schema": rebuilt}
+    return _inexact(reading, rebuilt)
+
+
+def _inexact(reading: Schema, typed: Schema) -> Schema:
+    """Let a union see that a value was made from text, and not given as it is.
+
+    To Pydantic's union of int and str, 00501 is a text. What a reader makes of it,
+    501, would otherwise count as exactly an integer.
+    """
+    return {
+        "type": "lax-or-strict",
+        "lax_schema": reading,
+        "strict_schema": {**typed, "strict": True},
+        "strict": False,
+    }
 
 
 def _each(inner: Any, written: str | None) -> Any:

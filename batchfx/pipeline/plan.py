@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -37,6 +38,7 @@ from batchfx.pipeline.schemas import (
 )
 
 RESERVED = frozenset({ROW, FAULTS, KINDS})
+ANY_TIME = datetime(2011, 12, 31, 13)  # noqa: DTZ001 - of no zone
 DATED = frozenset({"date", "datetime", "time"})
 
 
@@ -167,8 +169,8 @@ def plan_of(model: type[BaseModel]) -> RowPlan:
             work.
 
     """
-    schema = model_schema(model)
     columns = columns_of(model)
+    schema = model_schema(model)
     fields = {
         name: _FieldPlanner(model, schema, name, columns[name]).plan()
         for name in schema.fields
@@ -199,6 +201,9 @@ class _FieldPlanner:
         drawn = bool(parts.default and parts.default.get("default_factory_takes_data"))
         plan = self._reading(parts)
         self._refuse_useless_format(plan)
+        self._refuse_partial_format(plan)
+        if parts.leaf is not None and not plan.raw:
+            self._refuse_useless_example(parts.leaf)
         plan = replace(
             plan,
             nullable=parts.nullable,
@@ -286,8 +291,7 @@ class _FieldPlanner:
 
     def _refuse_unreadable(self, written: str) -> None:
         try:
-            shown = datetime(2000, 12, 31).strftime(written)  # noqa: DTZ001 - any day
-            datetime.strptime(shown, written)  # noqa: DTZ007 - only tried
+            _reread(written)
         except (ValueError, re.error):  # a letter it doesn't know, or one given twice
             letters = re.findall("%.?", written)
             error = self._refused(
@@ -306,12 +310,49 @@ class _FieldPlanner:
         )
         raise self._refused(reason)
 
+    def _refuse_partial_format(self, plan: FieldPlan) -> None:
+        written = self.column.format
+        if written is None or plan.raw or plan.kind not in DATED:
+            return
+        read = _reread(written)
+        if plan.kind == "time":
+            whole, parts = read.hour == ANY_TIME.hour, "the hour: write %H:%M"
+        else:
+            whole = read.date() == ANY_TIME.date()
+            parts = "day, month and year: write one such as %d.%m.%Y"
+        if not whole:
+            reason = f"has the format {written!r}, which lacks {parts}"
+            raise self._refused(reason)
+
+    def _refuse_useless_example(self, leaf: Schema) -> None:
+        """Refuse an example that a file could not have; validators are not asked."""
+        example = self.column.example
+        means_none = not example or example in self.column.null_tokens
+        if example is None or means_none or self.column.lookup is not None:
+            return
+        schema = self.shape.complete(with_readers(leaf, self.column.format))
+        try:
+            validator_of(schema, self.shape.config).validate_python(example)
+        except ValidationError as refused:
+            message = refused.errors()[0]["msg"]
+            error = self._refused(
+                f"has the example {example!r} that it refuses itself: {message}"
+            )
+            raise error from refused
+
     def _annotation(self) -> str:
         annotation = self.model.model_fields[self.name].annotation
         return getattr(annotation, "__name__", str(annotation))
 
     def _refused(self, reason: str) -> DeclarationError:
         return DeclarationError(f"{self.model.__name__}.{self.name} {reason}.")
+
+
+def _reread(written: str) -> datetime:
+    """Return what is left of `ANY_TIME` once it was written and read in a format."""
+    with warnings.catch_warnings():  # of a day without a year, which is refused
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return datetime.strptime(ANY_TIME.strftime(written), written)  # noqa: DTZ007 - its zone plays no part
 
 
 def _is_informed(schema: Schema) -> bool:

@@ -11,6 +11,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Mapper
 
 from batchfx.errors import DeclarationError
 from batchfx.importer import Importer, Row
+from batchfx.pipeline.schemas import anatomy, model_schema
 from batchfx.tables import kinds
 from batchfx.tables.target import Lookup, Mode, Target, unique_columns
 
@@ -239,6 +240,23 @@ def _refuse_kinds(
                 "Give both the same type."
             )
             raise DeclarationError(message)
+        if isinstance(column.type, sa.Integer) and _may_be_fractional(cls, field):
+            message = (
+                f"{cls.__qualname__}: the field '{field}' may have decimal places, but "
+                f"{column.table.name}.{column.name} holds whole numbers. "
+                "Give both the same type."
+            )
+            raise DeclarationError(message)
+
+
+def _may_be_fractional(cls: Declared, field: str) -> bool:
+    parts = anatomy(model_schema(cls.row_model), field)
+    leaf = parts.leaf
+    if leaf is None or parts.functions is not None:  # they may make it whole
+        return False
+    step = leaf.get("multiple_of")
+    whole = leaf.get("decimal_places") == 0 or (step is not None and step % 1 == 0)
+    return leaf["type"] in ("decimal", "float") and not whole
 
 
 def _unique(

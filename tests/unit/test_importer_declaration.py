@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import types
+from enum import Enum
 from typing import Annotated, Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, create_model
 
 from batchfx import Column, Context, Importer
 from batchfx.errors import DeclarationError, NotFoundError
@@ -172,3 +174,119 @@ def test_an_unknown_importer_is_answered_with_the_nearest_name() -> None:
 
     with pytest.raises(NotFoundError, match="Did you mean 'declaration-special'"):
         find_importer("declaration-specal")
+
+
+def define(model: type[BaseModel], **body: Any) -> None:
+    """Define an importer of rows of *model* that has *body* and processes nothing."""
+    methods = {"process": lambda self, row, context: 1, **body}
+    types.new_class(
+        "RefusedImporter",
+        (Importer[model],),  # type: ignore[valid-type]  # made by the test
+        {},
+        lambda space: space.update(methods),
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (Column("Mail"), Column("Mail")),
+        (Column("Mail"), Column("Post", aliases=(" mail",))),
+        (Column(aliases=("B",)), Column()),
+    ],
+)
+def test_two_fields_of_one_header_are_refused(first: Column, second: Column) -> None:
+    row = create_model(
+        "Row", a=(Annotated[str, first], ...), b=(Annotated[str, second], ...)
+    )
+
+    with pytest.raises(
+        DeclarationError,
+        match=r"the fields 'a' and 'b' of Row are both called '.+' in a file\. "
+        r"Give each its own name and aliases\.",
+    ):
+        define(row)
+
+
+def test_headers_that_differ_in_a_sign_are_told_apart() -> None:
+    class PriceRow(BaseModel):
+        euros: Annotated[int, Column("Price €", aliases=("price €",))]
+        dollars: Annotated[int, Column("Price $")]
+
+    class SignImporter(Importer[PriceRow]):
+        name = "declaration-signs"
+
+        def process(self, row: PriceRow, context: Context) -> int:
+            return 1
+
+    assert registered()["declaration-signs"] is SignImporter
+
+
+def test_a_lookup_outside_a_table_importer_is_refused() -> None:
+    class LookupRow(BaseModel):
+        owner: Annotated[int, Column(lookup="owner.code")]
+
+    with pytest.raises(
+        DeclarationError, match=r"the lookup of 'owner' works in a TableImporter alone"
+    ):
+        define(LookupRow)
+
+
+@pytest.mark.parametrize("given", ["rows", "", None, True])
+def test_unknown_savepoints_are_refused(given: object) -> None:
+    sentence = re.escape(f'savepoints = {given!r} is unknown. Write "group" or "row".')
+    with pytest.raises(DeclarationError, match=sentence):
+        define(ThingRow, savepoints=given)
+
+
+@pytest.mark.parametrize("given", [0, -5, True, 2.5, "100", None])
+def test_a_chunk_size_that_is_no_number_of_rows_is_refused(given: object) -> None:
+    sentence = re.escape(
+        f"chunk_size = {given!r} is no number of rows. "
+        "Write a whole number from 1, such as 5000."
+    )
+    with pytest.raises(DeclarationError, match=sentence):
+        define(ThingRow, chunk_size=given)
+
+
+def test_a_row_model_without_fields_is_refused() -> None:
+    class EmptyRow(BaseModel):
+        pass
+
+    with pytest.raises(
+        DeclarationError, match=r"EmptyRow has no fields\. Write one for each column"
+    ):
+        define(EmptyRow)
+
+
+class UnknowingRow(BaseModel):
+    """A row that names a type which is nowhere."""
+
+    a: Nowhere  # type: ignore[name-defined]  # noqa: F821 - the very fault
+
+
+class EarlyRow(BaseModel):
+    """A row that names a type which is defined after it."""
+
+    a: Later
+
+
+class Later(Enum):
+    """A type that is named before."""
+
+    ONE = "one"
+
+
+def test_a_type_that_is_not_defined_is_refused() -> None:
+    with pytest.raises(
+        DeclarationError,
+        match=r"UnknowingRow names a type that is not defined, 'Nowhere'\. "
+        "Define or import it before the importer of UnknowingRow",
+    ):
+        define(UnknowingRow)
+
+
+def test_a_type_that_is_defined_after_the_row_is_found() -> None:
+    define(EarlyRow, name="declaration-early")
+
+    assert EarlyRow.model_fields["a"].annotation is Later

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
-from pydantic import BaseModel, EmailStr, create_model
+from pydantic import AfterValidator, BaseModel, EmailStr, Field, create_model
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from batchfx import Column, Context, TableImporter
@@ -226,6 +226,49 @@ def test_a_field_and_its_column_hold_the_same(
 
         class Mixed(TableImporter[row]):  # type: ignore[valid-type]  # made above
             model = Book
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        Decimal,
+        float,
+        Decimal | None,
+        Annotated[Decimal, Field(decimal_places=2)],
+        Annotated[Decimal, Field(multiple_of=0.5)] | None,
+    ],
+    ids=["decimal", "float", "optional", "places", "halves"],
+)
+def test_a_number_with_decimal_places_for_whole_numbers_is_refused(kind: Any) -> None:
+    row = create_model("Row", isbn=(str, ...), title=(str, ...), pages=(kind, ...))
+
+    with refused(
+        r"the field 'pages' may have decimal places, but book\.pages holds whole "
+        r"numbers\. Give both the same type\."
+    ):
+
+        class Broken(TableImporter[row]):  # type: ignore[valid-type]  # made above
+            model = Book
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        Annotated[Decimal, Field(decimal_places=0)] | None,
+        Annotated[Decimal, Field(multiple_of=10)],
+        Annotated[Decimal, AfterValidator(int)],
+        bool,
+    ],
+    ids=["places", "tens", "made whole", "truth"],
+)
+def test_whole_numbers_of_another_type_are_taken(kind: Any) -> None:
+    row = create_model("Row", isbn=(str, ...), title=(str, ...), pages=(kind, ...))
+
+    class Whole(TableImporter[row]):  # type: ignore[valid-type]  # made above
+        name = "test-whole-numbers"
+        model = Book
+
+    assert "pages" in Whole.target.columns
 
 
 def test_a_primary_key_is_what_rows_are_matched_by_or_no_field() -> None:

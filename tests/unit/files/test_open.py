@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import zipfile
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import openpyxl
@@ -181,3 +182,10 @@ def test_a_block_of_no_rows_is_refused() -> None:
 
     with pytest.raises(UsageError, match="one row at least, not 0"):
         files.read(source, files.inspect(source), 0)
+
+
+def test_bytes_at_random_are_no_text() -> None:
+    content = Random(1).randbytes(3_000)  # noqa: S311 - the same ones each time
+
+    with pytest.raises(SourceError, match="no text and no workbook"):
+        files.inspect(io.BytesIO(content))

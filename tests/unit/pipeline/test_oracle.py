@@ -12,16 +12,21 @@ from uuid import UUID, uuid4
 
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
+    ConfigDict,
     EmailStr,
     Field,
     Json,
     PlainValidator,
     PrivateAttr,
     SecretStr,
+    TypeAdapter,
+    ValidationError,
     ValidationInfo,
     WrapValidator,
     field_validator,
@@ -69,7 +74,7 @@ class Tagged(BaseModel):
         (IPv4Address, "10.0.0.1", IPv4Address("10.0.0.1")),
         (SecretStr, " a ", SecretStr(" a ")),
         (Json[list[int]], "[1, 2]", [1, 2]),
-        (int | str, "5", 5),
+        (int | str, "5", "5"),
         (int | str, "five", "five"),
         (Colour, "red", Colour.RED),
         (Colour, " red", Colour.RED),
@@ -89,6 +94,86 @@ def test_pydantic_makes_the_values_that_only_it_can(
     annotation: Any, text: str, value: Any
 ) -> None:
     assert read(annotation, text) == value
+
+
+UNIONS = [
+    int | str,
+    str | int | None,
+    Decimal | str,
+    date | int | str,
+    bool | str,
+    UUID | str,
+    Literal[7] | str,
+    int | Literal["007"],
+    int | Annotated[str, Field(min_length=3)],
+    int | Annotated[str, AfterValidator(str.title)],
+    int | Annotated[str, WrapValidator(lambda v, do: do(v))],
+    Annotated[int, BeforeValidator(int)] | str,
+    Annotated[int, WrapValidator(lambda v, do: 5)] | str,
+    int | SecretStr,
+    int | Any,
+]
+TEXTS = st.text("0123", min_size=1) | st.sampled_from(
+    ["00501", "007", "7", "x", "true", "2026-01-05", "1.50", f"{uuid4()}"]
+)
+
+
+@pytest.mark.parametrize("annotation", UNIONS, ids=range(len(UNIONS)))
+@given(text=TEXTS)
+@settings(max_examples=20)
+def test_a_union_keeps_a_text_wherever_pydantic_keeps_it(
+    annotation: Any, text: str
+) -> None:
+    try:
+        expected = TypeAdapter(annotation).validate_python(text)
+    except ValidationError:
+        assert {issue.value for issue in read(annotation, text)} == {text}
+    else:
+        value = read(annotation, text)
+        assert (value, type(value)) == (expected, type(expected))
+
+
+def test_a_union_of_a_strict_model_still_reads_text() -> None:
+    class Row(BaseModel):
+        model_config = ConfigDict(strict=True)
+
+        a: int | date
+
+    validated = validate(Row, ["7"], ["2026-01-05"])
+
+    assert list(validated.values("a")) == [7, date(2026, 1, 5)]
+
+
+class Aliased(BaseModel):
+    a: int = Field(alias="Amount")
+    b: int = Field(2, alias="Bonus")
+
+
+class Watched(Aliased):
+    """Puts 1 to the amount before its fields are read, and 10 after."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def add(cls, given: dict[str, Any]) -> dict[str, Any]:
+        return {**given, "a": given["a"] + 1}
+
+    @model_validator(mode="after")
+    def add_more(self) -> Self:
+        self.a += 10
+        return self
+
+
+@pytest.mark.parametrize(("model", "added"), [(Aliased, 0), (Watched, 11)])
+def test_a_field_with_an_alias_is_filled_by_its_name(
+    model: type[Aliased], added: int
+) -> None:
+    validated = validate(model, ["1", "5"], ["3", None])
+
+    assert validated.issues == []
+    assert [row.model_dump() for row in validated.rows(validated.sound)] == [
+        {"a": 1 + added, "b": 5},
+        {"a": 3 + added, "b": 2},
+    ]
 
 
 @pytest.mark.parametrize(

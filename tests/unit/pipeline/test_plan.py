@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date
+from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
 from ipaddress import IPv4Address
@@ -207,6 +207,38 @@ REFUSED: list[tuple[Callable[[], type[BaseModel]], str]] = [
         ),
     ),
     (
+        lambda: model_of(Annotated[date, Column(format="%d.%m")] | None, None),
+        (
+            "Row.a has the format '%d.%m', which lacks day, month and year: "
+            "write one such as %d.%m.%Y."
+        ),
+    ),
+    (
+        lambda: model_of(Annotated[datetime, Column(format="%Y %H:%M")]),
+        (
+            "Row.a has the format '%Y %H:%M', which lacks day, month and year: "
+            "write one such as %d.%m.%Y."
+        ),
+    ),
+    (
+        lambda: model_of(Annotated[time, Column(format="%I.%M")]),
+        "Row.a has the format '%I.%M', which lacks the hour: write %H:%M.",
+    ),
+    (
+        lambda: model_of(Annotated[date, Column(example="14.3.2026")] | None),
+        (
+            "Row.a has the example '14.3.2026' that it refuses itself: "
+            "Write the date as YYYY-MM-DD."
+        ),
+    ),
+    (
+        lambda: model_of(Annotated[int, Field(ge=5), Column(example="4")]),
+        (
+            "Row.a has the example '4' that it refuses itself: "
+            "Input should be greater than or equal to 5."
+        ),
+    ),
+    (
         lambda: model_of(Annotated[int, Field(ge=5, validate_default=True)], 1),
         (
             "Row.a has a default that its own rules refuse: "
@@ -228,6 +260,48 @@ def test_a_model_that_can_not_come_from_text_is_refused(
         plan_of(model())
 
     assert str(refused.value) == message
+
+
+@pytest.mark.parametrize(
+    ("kind", "written"),
+    [
+        (date, "%d.%m.%Y"),
+        (date, "%d %B %y"),
+        (date, "%j/%Y"),
+        (datetime, "%d.%m.%Y"),
+        (datetime, "%m/%d/%Y %I:%M %p"),
+        (time, "%H"),
+        (time, "%I:%M %p"),
+    ],
+)
+def test_a_format_of_all_that_a_value_needs_is_taken(kind: type, written: str) -> None:
+    assert plan(Annotated[kind, Column(format=written)]).column.format == written
+
+
+@pytest.mark.parametrize(
+    ("kind", "column"),
+    [
+        (str, Column(example="Ada")),
+        (int, Column(example="1200")),
+        (int, Column(example="NA", null_tokens=("NA",))),
+        (int, Column(example="Ada", lookup="Person.name")),
+        (date, Column(example="14.03.2026", format="%d.%m.%Y")),
+        (bool, Column(example="yes")),
+        (Colour, Column(example="red")),
+        (EmailStr, Column(example="ada@example.com")),
+        (HttpUrl, Column(example="https://example.com")),
+        (Annotated[int, AfterValidator(str)], Column(example="5")),
+        (Annotated[int, BeforeValidator(len)], Column(example="five")),
+        (int | date, Column(example="2026-03-14")),
+    ],
+    ids=range(12),
+)
+def test_an_example_that_a_file_can_have_is_taken(kind: Any, column: Column) -> None:
+    row = create_model(
+        "Row", __config__=ConfigDict(strict=True), a=(Annotated[kind, column], ...)
+    )
+
+    assert plan_of(row).columns["a"] == column
 
 
 def test_a_model_with_an_init_of_its_own_is_refused() -> None:
