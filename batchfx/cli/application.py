@@ -5,6 +5,7 @@ Nothing heavy is imported before a command asks for it, so that help comes at on
 
 from __future__ import annotations
 
+import errno
 import importlib
 import io
 import json
@@ -16,11 +17,13 @@ from typing import Any
 
 import click
 
+from batchfx.cli.interruption import ended_quietly
 from batchfx.cli.options import examples, global_options
 from batchfx.cli.text import plain
 from batchfx.errors import (
     AlreadyImportedError,
     BatchfxError,
+    DeclarationError,
     IllegalMoveError,
     SourceError,
     UsageError,
@@ -28,13 +31,16 @@ from batchfx.errors import (
 
 EXIT_BROKEN = 1  # the batch could not run
 EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130  # 128 and the number of SIGINT, as a shell has it
+FULL = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO})
 
 EXIT_CODES = """
 
 \b
 Exit codes:
-  0  every row ended well      2  wrong usage
-  1  the batch could not run   3  some rows are invalid or failed
+    0  every row ended well      3  some rows are invalid or failed
+    1  the batch could not run  130  ended by Ctrl-C
+    2  wrong usage              143  ended by SIGTERM
 """
 SECTIONS = {
     "Import": {
@@ -69,7 +75,8 @@ class LazyGroup(click.Group):
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"batchfx.cli.{COMMANDS[cmd_name][0]}")
+        with ended_quietly(held_back=True):
+            module = importlib.import_module(f"batchfx.cli.{COMMANDS[cmd_name][0]}")
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
 
@@ -84,8 +91,17 @@ class LazyGroup(click.Group):
                 formatter.write_dl(rows)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; write everything out while errors can still be told."""
-        result = super().invoke(ctx)
+        """Run the command; write everything out while errors can still be told.
+
+        Raises:
+            DeclarationError: The application's code wanted to end the process.
+
+        """
+        try:
+            result = super().invoke(ctx)
+        except SystemExit as error:
+            message = f"The importers' code ended the program: it raised {error!r}."
+            raise DeclarationError(message) from error
         sys.stdout.flush()
         return result
 
@@ -124,16 +140,39 @@ def run_command_line(arguments: list[str]) -> int:
         _print_error(as_json, "usage", error.format_message())
         return error.exit_code
     except BatchfxError as error:
-        click.echo(f"Error: {plain(str(error))}", err=True)
+        told = "\n".join([f"Error: {error}", *getattr(error, "__notes__", [])])
+        click.echo(plain(told), err=True)
         _print_error(as_json, code_of(error), str(error), **_details(error))
         return exit_code_of(error)
-    except (KeyboardInterrupt, SystemExit, click.Abort):
+    except (KeyboardInterrupt, click.Abort):
+        return EXIT_INTERRUPTED
+    except SystemExit:  # click's way to end when nobody reads any more
         raise
     except BaseException as error:  # noqa: BLE001 - the last place that can tell of it
-        message = _tell_of_fault(error)
-        _print_error(as_json, "internal", message)
-        return EXIT_BROKEN
+        return _end_of(error, as_json)
     return code or 0
+
+
+def _end_of(error: BaseException, as_json: bool) -> int:  # noqa: FBT001 - the flag of the command
+    """Say what nobody expected, and return the exit code."""
+    if isinstance(error, OSError) and _is_of_output(error):
+        _leave_output()
+        click.echo(f"Error: The output can't be written: {error.strerror}.", err=True)
+    else:
+        _print_error(as_json, "internal", _tell_of_fault(error))
+    return EXIT_BROKEN
+
+
+def _is_of_output(error: OSError) -> bool:
+    """Tell whether standard output is full: that error names no file."""
+    return error.filename is None and error.errno in FULL
+
+
+def _leave_output() -> None:
+    """Send what is still to be written nowhere, so that it can't fail once more."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def code_of(error: BatchfxError) -> str:

@@ -13,9 +13,11 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
+from batchfx.cli.interruption import ended_quietly
 from batchfx.cli.options import Settings
 from batchfx.errors import DeclarationError, UsageError
 from batchfx.importer import Importer, find_importer, registered
+from batchfx.pipeline.plan import plan_of
 
 VARIABLE = "BATCHFX_IMPORTERS"
 GROUP = "batchfx.importers"
@@ -29,11 +31,14 @@ def find(settings: Settings, name: str) -> type[Importer[Any]]:
 
     Raises:
         UsageError: There is no importer, or none of that name.
-        DeclarationError: The module that should define it can't be imported.
+        DeclarationError: The module that should define it can't be imported, or its
+            row model can't work.
 
     """
     load(settings)
-    return find_importer(name)
+    importer = find_importer(name)
+    plan_of(importer.row_model)
+    return importer
 
 
 def load(settings: Settings) -> None:
@@ -115,7 +120,8 @@ def _import(name: str, folder: Path | None, load_it: Load) -> None:
     if folder is not None and str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
     try:
-        load_it()
+        with ended_quietly():
+            load_it()
     except DeclarationError:
         raise
     except ModuleNotFoundError as error:

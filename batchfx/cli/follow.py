@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from batchfx.cli import database
 from batchfx.cli.interruption import Interruption
+from batchfx.cli.invocation import command
 from batchfx.cli.options import Settings
 from batchfx.cli.progress import Display, display
 from batchfx.cli.screen import Screen
+from batchfx.errors import LeaseLostError, StoreError
 from batchfx.execution.attempt import Watch
 from batchfx.execution.control import Report
 from batchfx.execution.local import INTERRUPTED
@@ -33,6 +35,12 @@ class Followed:
     display: Display
     batch: Batch | None = None
     progress: Progress | None = None
+
+    @property
+    def resume(self) -> str:
+        """The command that goes on with the batch."""
+        number = "BATCH" if self.batch is None else str(self.batch.key.number)
+        return command(self.settings, "rerun", number)
 
     def announce(self, batch: Batch) -> None:
         """Say which batch is at work."""
@@ -72,6 +80,10 @@ def follow(
     try:
         with interruption:
             report = work(watch)
+    except (StoreError, LeaseLostError) as error:
+        if followed.batch is not None:
+            error.add_note(f"To go on:\n  {followed.resume}")
+        raise
     finally:
         followed.display.end()
     if interruption.is_set() and was_interrupted(report):

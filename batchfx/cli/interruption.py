@@ -6,12 +6,35 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import NoReturn, Self
 
 STOPPING = "Stopping once the rows at hand are done. Ctrl-C again ends it at once."
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextlib.contextmanager
+def ended_quietly(*, held_back: bool = False) -> Iterator[None]:
+    """Give Ctrl-C outside of runs back to the system, whatever an import did to it.
+
+    Polars listens for SIGINT from its import on, below Python's own handlers, and lets
+    nothing end. With *held_back* a Ctrl-C waits until the imports inside are done;
+    otherwise one that comes in their course would be lost.
+    """
+    if held_back and hasattr(signal, "pthread_sigmask"):  # not on Windows
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            with ended_quietly():
+                yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        return
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 class Interruption:

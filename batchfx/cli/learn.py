@@ -16,8 +16,9 @@ from batchfx.cli.fields import Expected, expected, summary_of, template
 from batchfx.cli.options import Settings, examples, global_options, json_option
 from batchfx.cli.screen import Screen, columns, person_screen
 from batchfx.cli.text import plain
-from batchfx.errors import UsageError
+from batchfx.errors import DeclarationError, UsageError
 from batchfx.importer import Importer, registered
+from batchfx.pipeline.plan import plan_of
 
 
 @click.command("types")
@@ -80,7 +81,11 @@ def _show(screen: Screen, importer: type[Importer[Any]]) -> None:
         title.append(f"  {plain(summary_of(importer))}", "not bold dim")
     screen.say(title)
     screen.say()
-    screen.show(_table(expected(importer)))
+    fault = _fault(importer)
+    if fault:
+        screen.say(f"  Error: {fault}")
+    else:
+        screen.show(_table(expected(importer)))
     screen.say()
 
 
@@ -100,8 +105,18 @@ def _table(fields: list[Expected]) -> Table:
 
 
 def _record(importer: type[Importer[Any]]) -> dict[str, Any]:
-    return {
-        "name": importer.name,
-        "summary": summary_of(importer),
-        "fields": [dataclasses.asdict(each) for each in expected(importer)],
-    }
+    record = {"name": importer.name, "summary": summary_of(importer)}
+    fault = _fault(importer)
+    if fault:
+        return {**record, "fields": [], "error": fault}
+    fields = [dataclasses.asdict(each) for each in expected(importer)]
+    return {**record, "fields": fields}
+
+
+def _fault(importer: type[Importer[Any]]) -> str | None:
+    """Return why the importer's row model can't work, None when it can."""
+    try:
+        plan_of(importer.row_model)
+    except DeclarationError as error:
+        return str(error)
+    return None

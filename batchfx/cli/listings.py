@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Mapping
 
 from rich.table import Table
 from rich.text import Text
@@ -10,7 +11,7 @@ from rich.text import Text
 from batchfx.cli.options import Settings
 from batchfx.cli.screen import NUMBER_WIDTH, STYLES, Screen, columns
 from batchfx.cli.summary import show_file_issues, show_headline, show_next
-from batchfx.cli.text import cut, duration, minute, moment, one_line
+from batchfx.cli.text import MESSAGE, counted, cut, duration, minute, moment, one_line
 from batchfx.cli.words import is_active, state_of, tally_table
 from batchfx.execution.control import Difference, Report
 from batchfx.execution.views import PENDING, RowView
@@ -79,31 +80,44 @@ def _facts(report: Report) -> list[tuple[str, str]]:
         )
     if is_active(report) and batch.worker:
         host, number, *_ = batch.worker.split("/")
-        facts.append(("Run by", f"process {number} on {host}"))
+        process = number.partition(".")[0]  # the rest is when it began
+        facts.append(("Run by", f"process {process} on {host}"))
     return facts
 
 
-def show_rows(screen: Screen, views: Iterable[RowView]) -> None:
-    """Show one row on each line, as they come."""
+def show_rows(
+    screen: Screen,
+    views: Iterable[RowView],
+    headers: Mapping[str, str],
+    verdict: str | None,
+) -> None:
+    """Show one row on each line, as they come; *headers* name the fields."""
     screen.say()
+    views = iter(views)
+    first = next(views, None)
+    if first is None:
+        screen.say(f"No row is {verdict}." if verdict else "There are no rows.")
+        return
     heading = f"{'Row':>{NUMBER_WIDTH}}  {'Verdict':<{VERDICT_WIDTH}}  Record or issue"
     screen.say(heading, "dim")
     show = _show_on_terminal if screen.is_terminal else _write
-    for view in views:
-        show(screen, view)
+    for view in itertools.chain([first], views):
+        show(screen, view, headers)
 
 
-def _write(screen: Screen, view: RowView) -> None:
+def _write(screen: Screen, view: RowView, headers: Mapping[str, str]) -> None:
     """Write the row without rich, which takes far longer than to find it."""
     verdict = f"{view.verdict:<{VERDICT_WIDTH}}"
-    line = f"{view.row:>{NUMBER_WIDTH},}  {verdict}  {_end(view)}"
+    line = f"{view.row:>{NUMBER_WIDTH},}  {verdict}  {_end(view, headers)}"
     screen.file.write(f"{line.rstrip()}\n")
 
 
-def _show_on_terminal(screen: Screen, view: RowView) -> None:
+def _show_on_terminal(
+    screen: Screen, view: RowView, headers: Mapping[str, str]
+) -> None:
     line = Text(f"{view.row:>{NUMBER_WIDTH},}  ")
     line.append(f"{view.verdict:<{VERDICT_WIDTH}}", _style(view.verdict))
-    line.append(f"  {_end(view)}")
+    line.append(f"  {_end(view, headers)}")
     line.truncate(screen.width, overflow="ellipsis")
     screen.say(line)
 
@@ -112,14 +126,18 @@ def _style(verdict: str) -> str:
     return "dim" if verdict == PENDING else STYLES[Verdict(verdict)]
 
 
-def _end(view: RowView) -> str:
+def _end(view: RowView, headers: Mapping[str, str]) -> str:
     if not view.issues:
-        return one_line(view.record_id or view.reason or "")
+        return cut(view.record_id or view.reason or "", MESSAGE)
     first, more = view.issues[0], len(view.issues) - 1
     value = f"'{cut(first.value)}'" if first.value else ""
-    where = " ".join(part for part in (first.field, value) if part)
+    field = cut(headers.get(first.field, first.field)) if first.field else ""
+    where = " ".join(part for part in (field, value) if part)
     others = f" (and {more} more)" if more else ""
-    return ": ".join(part for part in (where, one_line(first.message)) if part) + others
+    return (
+        ": ".join(part for part in (where, cut(first.message, MESSAGE)) if part)
+        + others
+    )
 
 
 def show_recount(
@@ -129,7 +147,9 @@ def show_recount(
     screen.say()
     if not differences:
         counts = [f"{n:,} {name}" for name, n in tally.counts().items() if n]
-        screen.say(f"Batch {number}: {tally.total:,} rows were counted; all agrees.")
+        rows = counted(tally.total, "row")
+        were = "was" if tally.total == 1 else "were"
+        screen.say(f"Batch {number}: {rows} {were} counted; all agrees.")
         screen.say(f"  {', '.join(counts)}")
         return
     screen.say(f"Batch {number}: what is kept is not what the rows say.", "bold")
@@ -141,9 +161,9 @@ def show_recount(
 
 
 def _differing(difference: Difference) -> str:
-    stored, counted = difference.stored.tally.counts(), difference.counted.counts()
+    stored, found = difference.stored.tally.counts(), difference.counted.counts()
     return ", ".join(
-        f"{name} is kept as {stored[name]:,}, the rows say {counted[name]:,}"
+        f"{name} is kept as {stored[name]:,}, the rows say {found[name]:,}"
         for name in stored
-        if stored[name] != counted[name]
+        if stored[name] != found[name]
     )

@@ -19,8 +19,10 @@ from batchfx.cli.options import (
 )
 from batchfx.cli.screen import Screen, causes, person_screen
 from batchfx.cli.text import listed
+from batchfx.cli.words import headers
 from batchfx.execution.control import Report, recount, report
 from batchfx.execution.views import PENDING, issue_groups, listing, rows
+from batchfx.importer import find_importer
 from batchfx.model.verdicts import Verdict
 
 LATEST = 50  # batches listed
@@ -60,12 +62,13 @@ def issues_command(
 ) -> None:
     """Show what is wrong with BATCH: each cause, how many rows have it, an example."""
     with person_screen(as_json=as_json) as screen, database.found(settings) as store:
-        groups = issue_groups(store, database.key_of(store, number, tenant))
+        key = database.key_of(store, number, tenant)
+        groups, batch = issue_groups(store, key), report(store, key).batch
         _say_place(screen, settings)
         if not as_json:
             screen.say()
             if groups:
-                screen.show(causes(groups, suggestions=True))
+                screen.show(causes(groups, headers(batch), suggestions=True))
             else:
                 screen.say(f"Batch {number} has no issues.")
     if as_json:
@@ -103,14 +106,15 @@ def rows_command(
     output = sys.stdout
     with person_screen(as_json=as_json) as screen, database.found(settings) as store:
         key = database.key_of(store, number, tenant)
-        views = rows(store, key, verdict)
+        batch, views = report(store, key).batch, rows(store, key, verdict)
         _say_place(screen, settings)
         if as_json:
             # Only the importer says which of the values are sensitive.
-            discovery.find(settings, report(store, key).batch.importer)
+            discovery.load(settings)
+            find_importer(batch.importer)
             records.stream_json(output, map(records.of_row, views))
         else:
-            listings.show_rows(screen, views)
+            listings.show_rows(screen, views, headers(batch), verdict)
 
 
 @click.command("recount", epilog=examples("batchfx recount 3"))

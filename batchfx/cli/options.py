@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
+MOST_ROWS = 1_000_000  # of a chunk, which is held in memory
 DEFAULT_DATABASE = "sqlite:///batchfx.db"
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any] | click.Command)
@@ -76,7 +78,7 @@ batch_argument = click.argument("number", metavar="BATCH", type=click.IntRange(m
 
 
 class Rate(click.ParamType[float]):
-    """A part of the rows: 5%, 5 or 0.05."""
+    """A part of the rows: 5%, 5 or 0.05. A bare 1 might be either and is refused."""
 
     name = "rate"
 
@@ -85,15 +87,37 @@ class Rate(click.ParamType[float]):
     ) -> float:
         """Return the part as a number from 0 to 1."""
         text = str(value).strip()
-        try:
-            number = float(text.removesuffix("%"))
-        except ValueError:
-            number = float("nan")
-        if text.endswith("%") or number > 1:
+        written = re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)\s*(%?)", text)
+        number = float(written[1]) if written else float("nan")
+        is_percentage = bool(written and written[2])
+        if number == 1 and not is_percentage:
+            self.fail(f"{value!r} is ambiguous: write 1% or 100%.", param, ctx)
+        if is_percentage or number > 1:
             number /= 100
         if not 0 <= number <= 1:
             self.fail(
                 f"{value!r} is no part of all rows: write 5% or 0.05.", param, ctx
+            )
+        return number
+
+
+class ChunkSize(click.ParamType[int]):
+    """A number of rows that are held in memory and committed together."""
+
+    name = "rows"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
+        """Return the number."""
+        text = str(value).strip()
+        number = int(text) if re.fullmatch("[0-9]{1,9}", text) else 0
+        if not 1 <= number <= MOST_ROWS:
+            self.fail(
+                f"{value!r} is no size of a chunk: write a whole number of rows from "
+                f"1 to {MOST_ROWS:,}.",
+                param,
+                ctx,
             )
         return number
 

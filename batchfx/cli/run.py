@@ -12,8 +12,8 @@ import click
 
 from batchfx.cli import database, discovery, records
 from batchfx.cli.follow import Followed, Work, follow
-from batchfx.cli.invocation import command
 from batchfx.cli.options import (
+    ChunkSize,
     Rate,
     Settings,
     batch_argument,
@@ -23,7 +23,12 @@ from batchfx.cli.options import (
     tenant_option,
 )
 from batchfx.cli.screen import Screen, person_screen
-from batchfx.cli.summary import show_headline, show_next, show_summary
+from batchfx.cli.summary import (
+    show_file_issues,
+    show_headline,
+    show_next,
+    show_summary,
+)
 from batchfx.execution.control import Options, Report, import_source, rerun
 from batchfx.files.paths import open_path
 from batchfx.store.engine import Store
@@ -46,7 +51,7 @@ from batchfx.store.engine import Store
 )
 @click.option(
     "--chunk-size",
-    type=click.IntRange(min=1),
+    type=ChunkSize(),
     metavar="N",
     help="Rows that are committed together.  [default: the importer's, 5000]",
 )
@@ -153,6 +158,7 @@ def run(
     elif followed.batch is None:
         show_headline(screen, report)
         screen.say("Nothing was left to do.")
+        show_file_issues(screen, report)
     else:
         show_summary(screen, settings, store, report, followed.progress)
         show_next(screen, settings, report, corrected)
@@ -178,6 +184,5 @@ def _tell_end(followed: Followed, *, as_json: bool) -> None:
     screen.say()
     screen.say(message)
     if followed.batch is not None:
-        again = command(followed.settings, "rerun", str(followed.batch.key.number))
         screen.say("To go on:")
-        screen.say(f"  {again}", "bold")
+        screen.say(f"  {followed.resume}", "bold")

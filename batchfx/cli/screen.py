@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TextIO
 
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from batchfx.cli.text import cut, plain
+from batchfx.cli.text import MESSAGE, cut, plain
 from batchfx.model.issues import Level
 from batchfx.model.verdicts import Verdict
 from batchfx.store.outcomes import IssueGroup
@@ -87,15 +87,20 @@ def columns(*headings: str, right: tuple[str, ...] = ()) -> Table:
     return table
 
 
-def causes(groups: list[IssueGroup], *, suggestions: bool = False) -> Table:
-    """Return the table of *groups*: how many rows, what is wrong, and where first."""
+def causes(
+    groups: list[IssueGroup], headers: Mapping[str, str], *, suggestions: bool = False
+) -> Table:
+    """Return the table of *groups*: how many rows, what is wrong, and where first.
+
+    *headers* are the fields' names in the file.
+    """
     table = columns("Rows", "Field", "Problem", right=("Rows",))
     table.columns[0].min_width = NUMBER_WIDTH
     table.columns[1].no_wrap = True
     for group in groups:
         table.add_row(
             Text(f"{group.count:,}"),
-            Text(plain(group.field or "")),
+            Text(cut(headers.get(group.field or "", group.field or ""))),
             _problem(group, suggestions=suggestions),
         )
     return table
@@ -103,7 +108,7 @@ def causes(groups: list[IssueGroup], *, suggestions: bool = False) -> Table:
 
 def _problem(group: IssueGroup, *, suggestions: bool) -> Text:
     is_warning = group.level is Level.WARNING
-    text = Text("Warning: " if is_warning else "").append(plain(group.message))
+    text = Text("Warning: " if is_warning else "").append(cut(group.message, MESSAGE))
     where = "the file" if group.row is None else f"row {group.row:,}"
     value = f": {cut(group.value)}" if group.value else ""
     text.append(f"\n{where}{value} · {plain(group.code)}", style="dim")

@@ -6,7 +6,7 @@ from batchfx.cli.invocation import command
 from batchfx.cli.options import Settings
 from batchfx.cli.screen import Screen, causes
 from batchfx.cli.text import counted, duration
-from batchfx.cli.words import headline, is_active, tally_table
+from batchfx.cli.words import headers, headline, is_active, tally_table
 from batchfx.execution.control import Report
 from batchfx.execution.views import issue_groups
 from batchfx.model.issues import Issue
@@ -16,6 +16,7 @@ from batchfx.store.engine import Store
 
 TOP = 10  # causes shown
 CORRECT = "Correct these rows in a copy of the file, then:"
+TAKE_VALID = "To import the valid rows now, without a corrected file:"
 
 
 def show_summary(
@@ -64,12 +65,19 @@ def show_next(
     sentence = next_step(report)
     if sentence is None:
         return
-    arguments = ["rerun", str(report.key.number)]
+    again = ["rerun", str(report.key.number)]
+    is_checked = report.batch.state is BatchState.CHECKED
+    if is_checked and report.tally.faulty and report.tally.pending:
+        _suggest(screen, TAKE_VALID, command(settings, *again))
     if sentence == CORRECT:
-        arguments.append(corrected)
+        again.append(corrected)
+    _suggest(screen, sentence, command(settings, *again))
+
+
+def _suggest(screen: Screen, purpose: str, line: str) -> None:
     screen.say()
-    screen.say(sentence)
-    screen.say(f"  {command(settings, *arguments)}", "bold")
+    screen.say(purpose)
+    screen.say(f"  {line}", "bold")
 
 
 def next_step(report: Report) -> str | None:
@@ -93,7 +101,7 @@ def _show_causes(
     if not groups:
         return
     screen.say()
-    screen.show(causes(groups[:TOP]))
+    screen.show(causes(groups[:TOP], headers(report.batch)))
     more = len(groups) - TOP
     if more > 0:
         shown = command(settings, "issues", str(report.key.number))

@@ -6,6 +6,7 @@ import datetime as dt
 import math
 
 SHOWN = 32  # characters of a value
+MESSAGE = 200  # characters of a message
 
 
 def plain(text: str) -> str:

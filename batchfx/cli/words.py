@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rich.table import Table
 from rich.text import Text
 
 from batchfx.cli.screen import NUMBER_WIDTH, STYLES
 from batchfx.cli.text import counted
 from batchfx.execution.control import Report
+from batchfx.importer import registered
 from batchfx.model.states import ACTIVE, BatchState
 from batchfx.model.verdicts import Tally, Verdict
+from batchfx.store.batches import Batch
 
 INTERRUPTED = "interrupted"
 STATES = {
@@ -42,7 +46,8 @@ def _account(report: Report) -> str:
     tally, faulty = report.tally, report.tally.faulty
     rows = counted(tally.total, "row")
     if not report.batch.staged:
-        return f"{rows} were read so far." if tally.total else ""
+        was = "was" if tally.total == 1 else "were"
+        return f"{rows} {was} read so far." if tally.total else ""
     attention = f"{'needs' if faulty == 1 else 'need'} attention"
     is_checked = report.batch.state is BatchState.CHECKED
     if tally.pending and not is_checked:
@@ -88,6 +93,23 @@ def counts_line(tally: Tally) -> Text:
         if tally.count(verdict)
     ]
     return Text("   ").join(parts)
+
+
+def headers(batch: Batch) -> Mapping[str, str]:
+    """Return what each field is called in the batch's file.
+
+    A field without a column there has the name that the importer expects, if it is
+    known.
+    """
+    importer = registered().get(batch.importer)
+    columns = importer.columns if importer else {}
+    names = {field: column.header(field) for field, column in columns.items()}
+    read = {
+        field: batch.layout.header[position]
+        for field, position in batch.mapping.items()
+        if position < len(batch.layout.header)
+    }
+    return names | {field: header for field, header in read.items() if header}
 
 
 def is_active(report: Report) -> bool:

@@ -48,8 +48,9 @@ WEB_PAGE = re.compile(
 )
 XML = re.compile(rb"\s*<\?xml\b")
 
-# More control characters than this, and one in so many bytes, and it is no text.
-STRANGE_COUNT, STRANGE_SHARE = 8, 20
+# Control characters that no text has: a quarter of a few bytes, less of many.
+FEW_STRANGE, MANY_STRANGE = 4, 20
+SEVERAL = 8
 
 CONTROLS = bytes(code for code in range(32) if code not in b"\t\n\r\f\x1a")
 
@@ -140,8 +141,8 @@ def _refuse_binary(head: bytes) -> None:
         return
     strange = len(head) - len(head.translate(None, CONTROLS))
     first_line = head.splitlines()[0] if head else b""
-    is_strange = strange > STRANGE_COUNT and strange * STRANGE_SHARE > len(head)
-    if b"\x00" in first_line or is_strange:
+    share = MANY_STRANGE if strange > SEVERAL else FEW_STRANGE
+    if b"\x00" in first_line or strange * share > len(head):
         _refuse("no text and no workbook")
 
 

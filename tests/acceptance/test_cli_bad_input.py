@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -104,7 +103,9 @@ def test_a_type_that_is_not_there_is_wrong_usage(shell: Shell) -> None:
     [
         ("import", "people"),
         ("import", "people", "good.csv", "--chunk-size", "0"),
+        ("import", "people", "good.csv", "--chunk-size", "1000001"),
         ("import", "people", "good.csv", "--max-error-rate", "101"),
+        ("import", "people", "good.csv", "--max-error-rate", "1"),
         ("import", "people", "good.csv", "--nonsense"),
         ("rows", "1", "--verdict", "great"),
         ("status", "first"),
@@ -173,7 +174,22 @@ def test_a_batch_in_no_database_is_not_there_and_none_is_made(shell: Shell) -> N
     ("url", "words"),
     [
         ("people.db", "'people.db' is no database address."),
-        ("oracle://host/x", "The database 'oracle' is not supported"),
+        ("oracle://host/x", "A database 'oracle://host/x' is not supported"),
+    ],
+)
+def test_what_is_no_address_of_a_database_is_wrong_usage(
+    shell: Shell, url: str, words: str
+) -> None:
+    ran = shell.run("import", "people", "good.csv", "--database", url, "--json")
+
+    assert (ran.code, ran.json["error"]["code"]) == (2, "usage")
+    assert words in ran.err
+    assert ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
         ("sqlite://", "A database in memory forgets every batch"),
         ("sqlite:///nowhere/x.db", "its folder must exist"),
         ("sqlite:///app.py", "the file is something else"),
@@ -188,3 +204,36 @@ def test_a_database_that_can_not_be_used_ends_with_1(
     assert ran.json["error"]["code"] == "store"
     assert words in ran.err
     assert ran.err.count("\n") == 1
+
+
+UNWORKABLE = """
+from typing import Annotated
+from pydantic import BaseModel
+from batchfx import Column, Importer
+
+class Row(BaseModel):
+    code: Annotated[str, Column("Code", format="%d.%m.%Y")]
+
+class Unworkable(Importer[Row]):
+    name = "unworkable"
+    def process(self, row, context):
+        return row.code
+"""
+
+
+def test_a_row_model_that_can_not_work_is_refused_by_its_sentence(shell: Shell) -> None:
+    shell.write("unworkable.py", UNWORKABLE)
+    named = ("--importers", "unworkable", "--importers", "app")
+    sentence = "Row.code has a format, '%d.%m.%Y', but its values are of the kind"
+    refused = shell.run("template", "unworkable", *named)
+    shown = shell.run("types", *named)
+    listed = {each["name"]: each for each in shell.run("types", "--json", *named).json}
+
+    assert (refused.code, refused.out) == (1, "")
+    assert refused.err.startswith(f"Error: {sentence}")
+    assert shown.code == 0
+    assert f"  Error: {sentence}" in shown.out
+    assert "Zoë" in shown.out
+    assert listed["unworkable"]["error"].startswith(sentence)
+    assert "error" not in listed["people"]
+    assert shell.run("import", "people", "good.csv", *named).code == 0

@@ -47,7 +47,7 @@ def test_faulty_rows_end_with_3_their_causes_and_the_next_command(
     assert "Batch 1 is complete. 3 of 4 rows need attention." in lines
     assert lines[lines.index("1 created") + 1] == "3 invalid"
     assert "row 3: x · int_parsing" in lines
-    assert lines[lines.index("row 3: x · int_parsing") - 1].startswith("1 age ")
+    assert lines[lines.index("row 3: x · int_parsing") - 1].startswith("1 Age ")
     assert lines[-1] == f"{SCRIPT} rerun 1 CORRECTED-FILE"
 
 
@@ -131,6 +131,23 @@ def test_a_dry_run_writes_no_record_and_a_rerun_does(shell: Shell) -> None:
     assert (imported.code, imported.json["tally"]["created"]) == (0, 3)
 
 
+def test_after_a_dry_run_of_faulty_rows_both_ways_to_go_on_are_said(
+    shell: Shell,
+) -> None:
+    checked = shell.run("import", "people", "faulty.csv", "--dry-run")
+    imported = shell.run("rerun", "1", "--json")
+
+    assert "Batch 1 was checked; nothing was written." in checked.out
+    assert checked.out.splitlines()[-5:] == [
+        "To import the valid rows now, without a corrected file:",
+        f"  {SCRIPT} rerun 1",
+        "",
+        "Correct these rows in a copy of the file, then:",
+        f"  {SCRIPT} rerun 1 CORRECTED-FILE",
+    ]
+    assert imported.json["tally"]["created"] == 1
+
+
 def test_a_dry_run_of_faulty_rows_ends_with_3(shell: Shell) -> None:
     ran = shell.run("import", "people", "faulty.csv", "--dry-run", "--json")
 
@@ -159,7 +176,7 @@ def test_too_many_faults_stop_the_run_cleanly(shell: Shell) -> None:
     )
 
     assert ran.code == 3
-    assert "Batch 1 was stopped. 2 of 4 rows are done, 1 needs attention.\n" in ran.out
+    assert "Batch 1 was stopped. 1 of 4 rows are done, 1 needs attention.\n" in ran.out
     assert "1 of the first 2 rows are faulty (50.0%)" in ran.out
     assert ran.out.splitlines()[-1] == f"  {SCRIPT} rerun 1"
 
@@ -213,3 +230,61 @@ def test_faults_of_batchfx_itself_are_one_sentence(shell: Shell) -> None:
     )
     assert str(kept) in ran.err
     assert kept.read_text().startswith("Traceback (most recent call last):")
+
+
+def test_a_corrected_file_that_changes_nothing_has_its_warnings_told(
+    shell: Shell,
+) -> None:
+    shell.run("import", "people", "good.csv")
+    shell.write("corrected.csv", "row,Code,Name,Age\n2,1,Ann,31\n99,9,Zoe,1\n")
+    ran = shell.run("rerun", "1", "corrected.csv")
+
+    lines = ran.out.splitlines()
+    assert ran.code == 0
+    assert lines[1] == "Nothing was left to do."
+    warnings = [line for line in lines[2:] if line]
+    assert warnings
+    assert all(line.startswith("Warning: ") for line in warnings)
+
+
+def test_an_importer_that_ends_the_program_does_so_with_a_sentence(
+    shell: Shell,
+) -> None:
+    shell.write("ends.py", "raise SystemExit(0)\n")
+    ran = shell.run("types", "--importers", "ends")
+
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.startswith("Error: The module 'ends' can't be imported: SystemExit")
+
+
+def test_an_interrupt_of_the_importers_has_no_traceback(shell: Shell) -> None:
+    shell.write("stops.py", "raise KeyboardInterrupt\n")
+    ran = shell.run("types", "--importers", "stops")
+
+    assert (ran.code, ran.out, ran.err.strip()) == (130, "", "")
+
+
+def test_a_run_that_loses_its_batch_names_the_command_to_go_on(
+    shell: Shell,
+) -> None:
+    shell.write(
+        "robbed.py",
+        "import sqlite3\n"
+        "from app import PersonRow\n"
+        "from batchfx import Importer\n"
+        "class Robbed(Importer[PersonRow]):\n"
+        "    name = 'robbed'\n"
+        "    def check_row(self, row):\n"
+        "        with sqlite3.connect('batchfx.db') as connection:\n"
+        "            connection.execute('UPDATE batchfx_batch SET fence = fence + 1')\n"
+        "    def process(self, row, context):\n"
+        "        return 1\n",
+    )
+    ran = shell.run("import", "robbed", "good.csv", "--importers", "robbed", "--json")
+
+    assert (ran.code, ran.json["error"]["code"]) == (1, "lease_lost")
+    assert ran.err.splitlines()[-3:] == [
+        f"Error: {ran.json['error']['message']}",
+        "To go on:",
+        f"  {SCRIPT} rerun 1 --importers robbed",
+    ]

@@ -104,6 +104,33 @@ def test_a_batch_that_is_running_is_left_alone(shell: Shell) -> None:
     assert other.err.startswith("Error: Batch 1 is being worked on by ")
 
 
+def test_an_interrupt_ends_a_listing_at_once(shell: Shell) -> None:
+    rows = "".join(f"{number},Ann,10\n" for number in range(100_000))
+    shell.write("many.csv", f"Code,Name,Age\n{rows}")
+    assert shell.run("import", "people", "many.csv").code == 0
+    with shell.start("rows", "1", "--json") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "[\n"  # then the pipe is full, it waits
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=10)
+
+    assert process.returncode == -signal.SIGINT
+    assert err == f"Database: {shell.folder / 'batchfx.db'}\n"
+
+
+@pytest.mark.parametrize("delay", [0.3, 0.5, 0.7])
+def test_an_interrupt_during_the_imports_is_not_lost(
+    shell: Shell, delay: float
+) -> None:
+    shell.write("slow.py", "import time\ntime.sleep(20)\n")
+    with shell.start("types", "--importers", "slow") as process:
+        time.sleep(delay)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=10)
+
+    assert (process.returncode, out, err) == (-signal.SIGINT, "", "")
+
+
 def test_progress_in_a_pipe_is_a_line_now_and_then(shell: Shell) -> None:
     rows = "".join(f"{number},Wait,10\n" for number in range(6))
     shell.write("waits.csv", f"Code,Name,Age\n{rows}")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -70,7 +71,7 @@ def test_rows_are_shown_with_what_became_of_them(shell: Shell) -> None:
     assert ran.code == 0
     assert lines[0] == "Row Verdict Record or issue"
     assert lines[1].split(" ")[:2] == ["2", "created"]
-    assert lines[2].startswith("3 invalid age 'x': ")
+    assert lines[2].startswith("3 invalid Age 'x': ")
     assert len(lines) == 5
 
 
@@ -104,6 +105,34 @@ def test_rows_as_json_are_an_array_of_one_row_a_line(shell: Shell) -> None:
 @pytest.mark.parametrize("verdict", ["pending", "failed", "unknown"])
 def test_no_rows_are_an_empty_array(shell: Shell, verdict: str) -> None:
     assert shell.run("rows", "1", "--verdict", verdict, "--json").out == "[]\n"
+
+
+def test_no_rows_of_a_verdict_are_a_sentence(shell: Shell) -> None:
+    ran = shell.run("rows", "1", "--verdict", "failed")
+
+    assert (ran.code, ran.out.splitlines()[-1]) == (0, "No row is failed.")
+    assert "Verdict" not in ran.out
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
+@pytest.mark.parametrize("arguments", [("rows", "1", "--json"), ("issues", "1")])
+def test_output_that_can_not_be_written_is_one_sentence(
+    shell: Shell, arguments: tuple[str, ...]
+) -> None:
+    with Path("/dev/full").open("w") as full:
+        ran = subprocess.run(
+            [SCRIPT, *arguments],
+            cwd=shell.folder,
+            env=shell.environment(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    assert ran.returncode == 1
+    told = [line for line in ran.stderr.splitlines() if "Database: " not in line]
+    assert told == ["Error: The output can't be written: No space left on device."]
 
 
 def test_values_are_told_only_where_the_importer_is_known(shell: Shell) -> None:
@@ -187,3 +216,26 @@ def test_the_next_command_is_said_with_the_status(shell: Shell) -> None:
         f"  {SCRIPT} rerun 1 CORRECTED-FILE"
     )
     assert "rerun" not in shell.run("status", "2").out
+
+
+def test_a_long_message_is_cut_for_a_person_and_whole_in_json(tmp_path: Path) -> None:
+    shell = shell_in(tmp_path)
+    shell.write(
+        "long.py",
+        "from app import PersonRow\n"
+        "from batchfx import Importer, Invalid\n"
+        "class Long(Importer[PersonRow]):\n"
+        "    name = 'long'\n"
+        "    def process(self, row, context):\n"
+        "        raise Invalid('long', 'x' * 5_000)\n",
+    )
+    named = ("--importers", "long")
+    imported = shell.run("import", "long", "good.csv", *named)
+    shown = [shell.run(name, "1") for name in ("rows", "issues")]
+    record = shell.run("rows", "1", "--json", *named).json
+
+    assert imported.code == 3
+    for ran in (imported, *shown):
+        assert "x" * 199 + "…" in ran.out
+        assert "x" * 200 not in ran.out
+    assert record[0]["issues"][0]["message"] == "x" * 5_000

@@ -4,7 +4,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from batchfx.cli.application import COMMANDS, batchfx, code_of, exit_code_of
+from batchfx.cli.application import COMMANDS, LazyGroup, batchfx, code_of, exit_code_of
 from batchfx.errors import (
     AlreadyImportedError,
     BatchfxError,
@@ -47,3 +47,26 @@ def test_a_command_is_listed_with_a_sentence_and_has_help(name: str) -> None:
     shown = CliRunner().invoke(batchfx, [name, "--help"], prog_name="batchfx")
     assert shown.exit_code == 0
     assert shown.output.startswith(f"Usage: batchfx {name} ")
+
+
+@click.command("ends")
+def ends_command() -> None:
+    raise SystemExit(0)
+
+
+class Ending(LazyGroup):
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
+        del ctx, cmd_name
+        return ends_command
+
+
+def test_application_code_does_not_end_a_command_in_silence() -> None:
+    with pytest.raises(DeclarationError, match=r"it raised SystemExit\(0\)\.$"):
+        Ending("batchfx").main(["ends"], standalone_mode=False)
+
+
+def test_the_exit_codes_of_signals_are_in_the_help() -> None:
+    shown = CliRunner().invoke(batchfx, ["--help"], prog_name="batchfx")
+
+    assert "130  ended by Ctrl-C\n" in shown.output
+    assert "143  ended by SIGTERM\n" in shown.output
