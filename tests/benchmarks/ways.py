@@ -74,7 +74,7 @@ def watch_steps() -> Steps:
     for module, name, step in (
         (attempt, "stage", "stage: read the file into blocks"),
         (attempt, "find_duplicates", "find repeated values in the whole file"),
-        (local, "check_chunk", "validate: read, rules, checks (beside the writing)"),
+        (local, "check_chunk", "validate: read, rules, checks"),
         (chunk, "_decide", "process: look up and write the records"),
         (chunk, "_write", "write outcomes and issues"),
     ):
