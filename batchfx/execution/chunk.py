@@ -20,7 +20,6 @@ from batchfx.execution.job import Job, read_cells, values_in_file
 from batchfx.execution.process import ChunkSession, end_session, process_rows
 from batchfx.importer import Context, Importer
 from batchfx.model.blocks import ROW
-from batchfx.model.garbage import uncollected
 from batchfx.model.issues import Issue, Level, Phase
 from batchfx.model.verdicts import Decision, Outcome, Tally, Verdict
 from batchfx.pipeline import checks
@@ -48,7 +47,6 @@ def run_chunk(job: Job, claim: Claim) -> Tally:
     return commit_chunk(job, check_chunk(job, claim))
 
 
-@uncollected()
 def check_chunk(job: Job, claim: Claim) -> Checked:
     """Validate every row of the chunk that has no outcome yet, in no transaction."""
     importer = job.importer()

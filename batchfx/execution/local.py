@@ -13,6 +13,7 @@ from batchfx.execution.broadcast import Broadcast
 from batchfx.execution.chunk import Checked, check_chunk, commit_chunk
 from batchfx.execution.job import Job
 from batchfx.execution.lease import TTL
+from batchfx.model.garbage import uncollected
 from batchfx.store import batches, chunks
 from batchfx.store.chunks import Claim
 
@@ -47,13 +48,9 @@ def _run_until_stopped(
         if is_interrupted():
             _give_back(job, claim)
             return INTERRUPTED
-        checked = check_chunk(job, claim)
-        reason = _too_many_faults(job, checked)
+        reason = _run(job, claim)
         if reason is not None:
-            # What is wrong is written down, and nothing else of this chunk.
-            commit_chunk(replace(job, dry_run=True), checked)
             return reason
-        commit_chunk(job, checked)
         broadcast.at_times()
         claim = _claim(job)
         reason = _too_many_faults(job)
@@ -61,6 +58,18 @@ def _run_until_stopped(
             _give_back(job, claim)
             return reason
     return None
+
+
+@uncollected()
+def _run(job: Job, claim: Claim) -> str | None:
+    """Run one chunk; return why it is the last, if too many of its rows are invalid.
+
+    What is wrong with those is written down then, and nothing else of the chunk.
+    """
+    checked = check_chunk(job, claim)
+    reason = _too_many_faults(job, checked)
+    commit_chunk(job if reason is None else replace(job, dry_run=True), checked)
+    return reason
 
 
 def _claim(job: Job) -> Claim | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel
 
 from batchfx.errors import ContractError
 from batchfx.importer import CHECK, Importer
-from batchfx.model.blocks import ROW
 from batchfx.model.issues import Issue, Phase
 from batchfx.pipeline.failures import BROKEN, issue_of
 from batchfx.pipeline.validate import Validated
@@ -29,7 +29,7 @@ def needs_rows(importer: type[Importer[Any]]) -> bool:
 def pairs_of(validated: Validated) -> Pairs:
     """Return the number and the model instance of every sound row."""
     sound = validated.sound
-    numbers = validated.frame[ROW].filter(sound).to_list()
+    numbers = validated.numbers.filter(sound).to_list()
     return list(zip(numbers, validated.rows(sound), strict=True))
 
 
@@ -71,70 +71,67 @@ def _check_values(
     """Call a check once for each distinct value that is good so far."""
     values = validated.values(field)
     try:
-        answers = {v: _refusal(check, v) for v in set(values) if v is not None}
-        refused = {value for value, error in answers.items() if error is not None}
-        wrong = [p for p, v in enumerate(values) if v in refused] if refused else []
+        answers = {v: _ask(check, Phase.CHECK, v) for v in set(values) if v is not None}
+        refused = {value: issue for value, issue in answers.items() if issue}
+        found = [(p, refused[v]) for p, v in enumerate(values) if v in refused]
     except TypeError:  # values without a hash, such as lists
-        answers = {}
-        wrong = [p for p, value in enumerate(values) if value is not None]
-    found: list[Issue] = []
-    for place in wrong:
-        value = values[place]
-        error = answers[value] if answers else _refusal(check, value)
-        if error is not None:
-            shown = _shown(validated, field, value)
-            number = validated.numbers[place]
-            found.append(
-                issue_of(error, Phase.CHECK, row=number, field=field, value=shown)
-            )
-    return found
+        full = [(p, v) for p, v in enumerate(values) if v is not None]
+        asked = [(place, _ask(check, Phase.CHECK, value)) for place, value in full]
+        found = [(place, issue) for place, issue in asked if issue]
+    return [
+        _of_field(issue, validated, field, validated.numbers[place], values[place])
+        for place, issue in found
+    ]
 
 
 def _check_each(
-    check: Callable[[Any, Any], object], field: str, pairs: Pairs, validated: Validated
+    check: Callable[[Any, Any], object],
+    field: str,
+    pairs: Pairs,
+    validated: Validated,
 ) -> list[Issue]:
     found: list[Issue] = []
     for number, row in pairs:
         value = getattr(row, field)
-        if value is None:
-            continue
-        error = _refusal(check, value, row)
-        if error is not None:
-            shown = _shown(validated, field, value)
-            found.append(
-                issue_of(error, Phase.CHECK, row=number, field=field, value=shown)
-            )
+        issue = None if value is None else _ask(check, Phase.CHECK, value, row)
+        if issue is not None:
+            found.append(_of_field(issue, validated, field, number, value))
     return found
 
 
 def _check_rows(importer: Importer[Any], pairs: Pairs) -> list[Issue]:
-    check: Callable[[Any], object] = importer.check_row
-    found: list[Issue] = []
-    for number, row in pairs:
-        try:
-            answer = check(row)
-        except BROKEN as error:
-            found.append(issue_of(error, Phase.ROW, row=number))
-        else:
-            if answer is not None:
-                refusal = _answered(check, answer)
-                found.append(issue_of(refusal, Phase.ROW, row=number))
-    return found
+    asked = [(n, _ask(importer.check_row, Phase.ROW, row)) for n, row in pairs]
+    return [replace(issue, row=number) for number, issue in asked if issue]
 
 
-def _refusal(check: Callable[..., object], *arguments: Any) -> BaseException | None:
+def _ask(check: Callable[..., object], phase: Phase, *arguments: Any) -> Issue | None:
+    """Call a check; return what it has against its arguments, of no row yet.
+
+    It is no exception: that would keep the frames that it went through alive, and all
+    that is in them.
+    """
     try:
         answer = check(*arguments)
     except BROKEN as error:
-        return error
-    return None if answer is None else _answered(check, answer)
-
-
-def _answered(check: Callable[..., object], answer: object) -> ContractError:
+        return issue_of(error, phase, row=None)
+    if answer is None:
+        return None
     name = getattr(check, "__name__", "a check")
-    return ContractError(
+    message = (
         f"{name} returned {answer!r}. A check returns nothing: "
         "it raises Invalid(code, message) when the value is wrong."
+    )
+    return issue_of(ContractError(message), phase, row=None)
+
+
+def _of_field(
+    issue: Issue, validated: Validated, field: str, number: int, value: Any
+) -> Issue:
+    """Return the issue of a row's field, or of another field that the check named."""
+    if issue.field not in {None, field}:
+        return replace(issue, row=number)
+    return replace(
+        issue, row=number, field=field, value=_shown(validated, field, value)
     )
 
 

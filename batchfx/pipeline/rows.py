@@ -9,8 +9,6 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from batchfx.model.garbage import uncollected
-
 # BaseModel keeps these in slots; its own __setattr__ looks for much else first.
 SLOTS = vars(BaseModel)
 SET_DICT = SLOTS["__dict__"].__set__
@@ -19,7 +17,6 @@ SET_EXTRA = SLOTS["__pydantic_extra__"].__set__
 SET_PRIVATE = SLOTS["__pydantic_private__"].__set__
 
 
-@uncollected()
 def build(
     model: type[BaseModel],
     columns: Mapping[str, Sequence[Any]],

@@ -11,7 +11,6 @@ import polars as pl
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from batchfx.model.garbage import uncollected
 from batchfx.model.issues import Issue, Level, Phase
 from batchfx.model.verdicts import TERMINAL, Outcome, Verdict
 from batchfx.store import bulk
@@ -88,7 +87,6 @@ def reopen(connection: Connection, key: BatchKey) -> None:
     )
 
 
-@uncollected()
 def add(
     connection: Connection, key: BatchKey, attempt: int, outcomes: Sequence[Outcome]
 ) -> None:

@@ -16,7 +16,6 @@ import polars as pl
 from sqlalchemy.engine import Connection
 
 from batchfx.importer import Context
-from batchfx.model.garbage import uncollected
 from batchfx.model.verdicts import Decision, Outcome, Verdict
 from batchfx.pipeline.validate import Validated
 from batchfx.tables.declaration import TableImporter
@@ -69,22 +68,21 @@ def write_rows(
 
     """
     fields = validated.plan.fields if mapped is None else mapped
-    with uncollected():
-        connection = context.session.connection()
-        ledger, errors = read_rows(
-            type(importer), validated, mask, fields, connection.dialect
-        )
-        for place, error in errors.items():
-            ledger.accuse(place, refusal(ledger, place, error))
-        require_keys(ledger)
-        look_up(connection, ledger)
-        if dry_run and not last_round:
-            let_pass(ledger, made)
-        places = ledger.places()
-        while places:
-            written = settle(connection, ledger, places, dry_run=dry_run)
-            places = ledger.release(written)
-        return conclude(ledger, final=last_round, dry_run=dry_run)
+    connection = context.session.connection()
+    ledger, errors = read_rows(
+        type(importer), validated, mask, fields, connection.dialect
+    )
+    for place, error in errors.items():
+        ledger.accuse(place, refusal(ledger, place, error))
+    require_keys(ledger)
+    look_up(connection, ledger)
+    if dry_run and not last_round:
+        let_pass(ledger, made)
+    places = ledger.places()
+    while places:
+        written = settle(connection, ledger, places, dry_run=dry_run)
+        places = ledger.release(written)
+    return conclude(ledger, final=last_round, dry_run=dry_run)
 
 
 def settle(
