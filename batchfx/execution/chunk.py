@@ -42,11 +42,6 @@ class Checked:
     pairs: checks.Pairs
 
 
-def run_chunk(job: Job, claim: Claim) -> Tally:
-    """Validate the chunk and commit it; see `commit_chunk`."""
-    return commit_chunk(job, check_chunk(job, claim))
-
-
 def check_chunk(job: Job, claim: Claim) -> Checked:
     """Validate every row of the chunk that has no outcome yet, in no transaction."""
     importer = job.importer()

@@ -21,15 +21,11 @@ class Verdict(StrEnum):
     FAILED = "failed"  # the processor raised
     UNKNOWN = "unknown"  # an outside effect may or may not have happened
 
-    @property
-    def is_terminal(self) -> bool:
-        """True when no later attempt may touch the row."""
-        return self in TERMINAL
-
 
 TERMINAL = frozenset(
     {Verdict.CREATED, Verdict.UPDATED, Verdict.UNCHANGED, Verdict.SKIPPED}
 )
+"""Verdicts on rows that no later attempt may touch."""
 
 
 class Outcome(NamedTuple):

@@ -174,12 +174,6 @@ def test_a_later_duplicate_names_the_row_that_has_the_value_first(store: Store) 
     assert issue.message == "Row 2 has this Code already; each may be in the file once."
 
 
-def test_identical_rows_are_legitimate_when_no_field_is_unique(store: Store) -> None:
-    report = run(store, people("A,Ann,1", "A,Ann,1"))
-
-    assert report.tally.invalid == 1  # the code is unique, so here they are not
-
-
 def test_the_same_content_is_refused_with_the_first_batch_unless_again(
     store: Store,
 ) -> None:

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from batchfx import BatchKey, Store, rerun
 from batchfx.errors import LeaseLostError
-from batchfx.execution.chunk import run_chunk
+from batchfx.execution.chunk import check_chunk, commit_chunk
 from batchfx.execution.job import Job, job_of
 from batchfx.execution.lease import is_dead, new_worker, renewed
 from batchfx.store import batches, chunks
@@ -72,10 +72,10 @@ def test_a_claim_that_was_taken_over_commits_nothing(store: Store) -> None:
     assert ours.fence == late.fence + 1
 
     with pytest.raises(LeaseLostError, match="taken over by another process"):
-        run_chunk(job, late)
+        commit_chunk(job, check_chunk(job, late))
     assert stored(store) == []
 
-    run_chunk(job, ours)
+    commit_chunk(job, check_chunk(job, ours))
     assert stored(store) == [("A", "Ann", 1), ("B", "Ben", 2)]
 
 
@@ -84,10 +84,10 @@ def test_a_claim_is_committed_once(store: Store) -> None:
     with store.write() as connection:
         claim = chunks.claim(connection, key, "ours", 30.0)
     assert claim is not None
-    run_chunk(job, claim)
+    commit_chunk(job, check_chunk(job, claim))
 
     with pytest.raises(LeaseLostError):
-        run_chunk(job, claim)
+        commit_chunk(job, check_chunk(job, claim))
     assert len(stored(store)) == 2
 
 
@@ -98,7 +98,7 @@ def test_a_claim_whose_time_ran_out_commits_when_nobody_took_it(store: Store) ->
     assert claim is not None
     time.sleep(0.01)
 
-    assert run_chunk(job, claim).created == 2
+    assert commit_chunk(job, check_chunk(job, claim)).created == 2
 
 
 def test_a_chunk_is_claimed_by_one_worker_only(store: Store) -> None:

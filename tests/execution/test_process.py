@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from pydantic import BaseModel
-from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from batchfx import Context, Importer, Invalid, Store, Verdict, open_store
 from batchfx.errors import StoreError
@@ -198,10 +198,6 @@ def test_a_database_that_gives_out_is_nobodys_row(store: Store) -> None:
 
     with pytest.raises(StoreError, match="can't be used"):
         decide(store, [1, 2], fill)
-
-
-def test_the_session_is_a_plain_session_for_everything_else() -> None:
-    assert issubclass(ChunkSession, Session)
 
 
 def test_a_record_may_be_returned_in_place_of_its_id(store: Store) -> None:

@@ -24,11 +24,12 @@ from batchfx import (
     Report,
     Skip,
     Store,
+    Watch,
     import_source,
     open_store,
 )
 from batchfx.errors import AlreadyImportedError, StoreError
-from batchfx.execution import views
+from batchfx.execution import control, views
 from batchfx.execution.control import Report as ControlReport
 from batchfx.execution.lease import is_alive, is_dead, new_worker
 from batchfx.store import batches, chunks
@@ -108,6 +109,12 @@ def odd(store: Store, *names: str) -> Report:
     report = import_source(store, OddImporter, source, name="odd.csv")
     check_batch(store, report.key)
     return report
+
+
+def test_identical_rows_are_legitimate_when_no_field_is_unique(store: Store) -> None:
+    report = odd(store, "same", "same", "same")
+
+    assert report.tally.created == 3
 
 
 @pytest.mark.parametrize(
@@ -275,7 +282,11 @@ def test_a_dry_run_is_stopped_by_the_share_of_all_rows_that_were_gone_through(
     assert report.tally.invalid == 1
 
 
-def test_content_that_was_imported_meanwhile_is_refused(people_store: Store) -> None:
-    run(people_store, people("A,Ann,1", "B,boom,2"))
-    with pytest.raises(AlreadyImportedError):
-        run(people_store, people("A,Ann,1", "B,boom,2"))
+def test_content_whose_import_ended_meanwhile_is_refused(people_store: Store) -> None:
+    report = run(people_store, people("A,Ann,1", "B,boom,2"))
+
+    with pytest.raises(AlreadyImportedError):  # as when it waited for the other's end
+        control._run(people_store, report.key, Watch(), only_unfinished=True)  # noqa: SLF001 - the moment can't be met from outside
+    check_batch(people_store, report.key)
+    with people_store.read() as connection:
+        assert batches.read(connection, report.key).attempt == 1
