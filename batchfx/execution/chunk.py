@@ -17,11 +17,12 @@ from sqlalchemy.engine import Connection
 
 from batchfx import tables
 from batchfx.execution.job import Job, read_cells, values_in_file
+from batchfx.execution.lease import TTL
 from batchfx.execution.process import ChunkSession, end_session, process_rows
 from batchfx.importer import Context, Importer
 from batchfx.model.blocks import ROW
 from batchfx.model.issues import Issue, Level, Phase
-from batchfx.model.verdicts import Decision, Outcome, Tally, Verdict
+from batchfx.model.verdicts import Decision, Outcome, Verdict
 from batchfx.pipeline import checks
 from batchfx.pipeline.failures import BROKEN, issue_of
 from batchfx.pipeline.validate import Validated, declared
@@ -58,8 +59,10 @@ def check_chunk(job: Job, claim: Claim) -> Checked:
     return Checked(claim, importer, validated, pairs)
 
 
-def commit_chunk(job: Job, checked: Checked) -> Tally:
-    """Decide the chunk's rows and write everything about them; return its tally.
+def commit_chunk(job: Job, checked: Checked) -> Claim | None:
+    """Decide the chunk's rows and write everything about them; claim the next chunk.
+
+    Both are one transaction, which saves one for each chunk.
 
     Raises:
         LeaseLostError: Another worker has the chunk now; nothing was written.
@@ -71,10 +74,11 @@ def commit_chunk(job: Job, checked: Checked) -> Tally:
         decision = _decide(job, checked, context)
         _write(connection, job, checked.validated, decision)
         waited_at = _decided(connection, job) if decision.waiting else None
-        tally = chunks.commit(connection, checked.claim, waited_at)
+        chunks.commit(connection, checked.claim, waited_at)
         end_session(context.session)
+        upcoming = chunks.claim(connection, job.key, job.hold.worker, TTL)
     _after_commit(job, context)
-    return tally
+    return upcoming
 
 
 def _check(

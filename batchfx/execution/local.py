@@ -48,28 +48,27 @@ def _run_until_stopped(
         if is_interrupted():
             _give_back(job, claim)
             return INTERRUPTED
-        reason = _run(job, claim)
-        if reason is not None:
-            return reason
+        claim, reason = _run(job, claim)
         broadcast.at_times()
-        claim = _claim(job)
-        reason = _too_many_faults(job)
-        if reason is not None and claim is not None:
+        if claim is not None:
+            reason = reason or _too_many_faults(job)
+        if reason is not None:
             _give_back(job, claim)
             return reason
     return None
 
 
 @uncollected()
-def _run(job: Job, claim: Claim) -> str | None:
-    """Run one chunk; return why it is the last, if too many of its rows are invalid.
+def _run(job: Job, claim: Claim) -> tuple[Claim | None, str | None]:
+    """Run one chunk; return the next one, and why the run ends if it does.
 
-    What is wrong with those is written down then, and nothing else of the chunk.
+    It does when too many of the chunk's rows are invalid. What is wrong with those is
+    written down then, and nothing else of the chunk.
     """
     checked = check_chunk(job, claim)
     reason = _too_many_faults(job, checked)
-    commit_chunk(job if reason is None else replace(job, dry_run=True), checked)
-    return reason
+    stopping = job if reason is None else replace(job, dry_run=True)
+    return commit_chunk(stopping, checked), reason
 
 
 def _claim(job: Job) -> Claim | None:
@@ -77,7 +76,9 @@ def _claim(job: Job) -> Claim | None:
         return chunks.claim(connection, job.key, job.hold.worker, TTL)
 
 
-def _give_back(job: Job, claim: Claim) -> None:
+def _give_back(job: Job, claim: Claim | None) -> None:
+    if claim is None:
+        return
     with job.store.write() as connection:
         chunks.release(connection, claim)
 

@@ -100,8 +100,9 @@ def _check_each(
 
 
 def _check_rows(importer: Importer[Any], pairs: Pairs) -> list[Issue]:
-    asked = [(n, _ask(importer.check_row, Phase.ROW, row)) for n, row in pairs]
-    return [replace(issue, row=number) for number, issue in asked if issue]
+    check = importer.check_row
+    asked = [(number, _ask(check, Phase.ROW, row)) for number, row in pairs]
+    return [replace(issue, row=number) for number, issue in asked if issue is not None]
 
 
 def _ask(check: Callable[..., object], phase: Phase, *arguments: Any) -> Issue | None:

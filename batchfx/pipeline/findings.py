@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -33,15 +33,14 @@ class Found(NamedTuple):
 def issues_of(
     found: Iterable[Found],
     field: str | None,
-    numbers: Sequence[int],
-    texts: Sequence[str | None],
-    secrets: Sequence[Sequence[str | None]],
+    numbers: Mapping[int, int],
+    texts: Mapping[int, str | None],
+    secrets: Sequence[Mapping[int, str | None]],
 ) -> list[tuple[int, Issue]]:
     """Return each complaint as an issue of its row, with the row's index.
 
-    *numbers* and *texts* are the row numbers and the field's cells of the whole frame;
-    *secrets* are the columns of sensitive cells, *texts* among them if the field is
-    sensitive.
+    *numbers* and *texts* are the row numbers and the field's cells by index; *secrets*
+    are the columns of sensitive cells, *texts* among them if the field is sensitive.
     """
     ordered = sorted(found, key=lambda each: (each.at, each.place))
     if secrets:

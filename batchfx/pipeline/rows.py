@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from itertools import repeat
 from typing import Any
 
@@ -27,8 +28,7 @@ def build(
     A field counts as set but in the rows that *unset* lists for it.
     """
     names = tuple(columns)
-    values = zip(*columns.values(), strict=True)
-    contents = list(map(dict, map(zip, repeat(names), values)))
+    contents = _dictionaries(names)(*columns.values())
     rows = list(map(object.__new__, repeat(model, len(contents))))
     every = {name for name in names if len(unset.get(name, ())) < len(rows)}
     extra = model.model_config.get("extra") == "allow"
@@ -40,6 +40,20 @@ def build(
         for index in unset[name]:
             rows[index].__pydantic_fields_set__.discard(name)
     return rows
+
+
+@cache
+def _dictionaries(names: tuple[str, ...]) -> Callable[..., list[dict[str, Any]]]:
+    """Return the function that makes a dictionary of *names* for each row of columns.
+
+    It is written out, as `namedtuple` is: that takes half the time of dict(zip(...)).
+    """
+    variables = [f"v{place}" for place in range(len(names))]
+    entries = (f"{name!r}: {v}" for name, v in zip(names, variables, strict=True))
+    row, each = ", ".join(variables), ", ".join(entries)
+    text = f"lambda *columns: [{{{each}}} for {row}, in zip(*columns, strict=True)]"
+    made: Callable[..., list[dict[str, Any]]] = eval(text)  # noqa: S307 - of names quoted by repr
+    return made
 
 
 def _run(calls: Any) -> None:

@@ -7,7 +7,7 @@ the first issue.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, reduce
@@ -105,31 +105,29 @@ class Validated:
         added = list(issues)
         if not added:
             return self
+        every = [*self.issues, *added]
+        places = self._places(issue.row for issue in every)
         bad: dict[str | None, set[int]] = {}
         for issue in added:
             if issue.keeps_out and issue.row is not None:
                 name = issue.field if issue.field in self.cells else None
-                bad.setdefault(name, set()).add(self._places[issue.row])
+                bad.setdefault(name, set()).add(places[issue.row])
         height = len(self.numbers)
         cells = {
             name: each.without(marked(height, bad[name])) if name in bad else each
             for name, each in self.cells.items()
         }
         broken = self.broken | marked(height, bad.get(None, ()))
-        return replace(self, cells=cells, broken=broken, issues=self._ordered(added))
-
-    @cached_property
-    def _places(self) -> dict[int, int]:
-        return {number: place for place, number in enumerate(self.numbers.to_list())}
-
-    def _ordered(self, added: list[Issue]) -> list[Issue]:
         order = {name: place for place, name in enumerate(self.cells)}
+        every.sort(key=lambda each: (places[each.row], _field_place(each, order)))
+        return replace(self, cells=cells, broken=broken, issues=every)
 
-        def key(issue: Issue) -> tuple[int, int]:
-            place = -1 if issue.row is None else self._places[issue.row]
-            return place, _field_place(issue, order)
-
-        return sorted([*self.issues, *added], key=key)
+    def _places(self, rows: Iterable[int | None]) -> dict[int | None, int]:
+        """Return where each of *rows* is; no row comes before all."""
+        wanted = pl.Series(list({row for row in rows if row is not None}))
+        found = self.numbers.is_in(wanted.implode()).arg_true()
+        numbers = self.numbers.gather(found).to_list()
+        return {None: -1, **dict(zip(numbers, found.to_list(), strict=True))}
 
 
 def _field_place(issue: Issue, order: Mapping[str, int]) -> int:
@@ -191,28 +189,26 @@ def _with_hooks(
 def _issues(
     plan: RowPlan, frame: pl.DataFrame, found: Mapping[str | None, list[Found]]
 ) -> list[tuple[int, Issue]]:
-    if not any(found.values()):
-        return []
-    numbers = frame[ROW].to_list()
-    nothing = [None] * frame.height
-    secrets = {
-        name: frame[name].to_list()
-        for name, column in plan.columns.items()
-        if column.sensitive and name in frame.columns
-    }
+    names = [n for n, column in plan.columns.items() if n in frame.columns]
+    secrets = [name for name in names if plan.columns[name].sensitive]
     issues: list[tuple[int, Issue]] = []
     for name, complaints in found.items():
-        if name is None:
-            issues += issues_of(complaints, None, numbers, nothing, [*secrets.values()])
-        elif complaints:
-            own = [secrets[name]] if name in secrets else []
-            texts = own[0] if own else _texts(frame, name)
+        if complaints:
+            places = sorted({each.at for each in complaints})
+            numbers = _at(places, frame, ROW)
+            texts = _at(places, frame, name)
+            own = [texts] if name in secrets else []
+            if name is None:
+                own = [_at(places, frame, secret) for secret in secrets]
             issues += issues_of(complaints, name, numbers, texts, own)
     return issues
 
 
-def _texts(frame: pl.DataFrame, name: str) -> list[str | None]:
-    return frame[name].to_list() if name in frame.columns else [None] * frame.height
+def _at(places: Sequence[int], frame: pl.DataFrame, name: str | None) -> dict[int, Any]:
+    """Return the cells of a column at *places*; None where there is no such column."""
+    if name not in frame.columns:
+        return dict.fromkeys(places)
+    return dict(zip(places, frame[name].gather(list(places)).to_list(), strict=True))
 
 
 def _sorted(plan: RowPlan, issues: list[tuple[int, Issue]]) -> list[Issue]:

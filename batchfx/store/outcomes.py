@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import polars as pl
@@ -16,18 +17,9 @@ from batchfx.model.verdicts import TERMINAL, Outcome, Verdict
 from batchfx.store import bulk
 from batchfx.store.schema import DUPLICATE, ISSUE, OUTCOME, BatchKey, scope
 
-ISSUE_COLUMNS = (
-    "row",
-    "level",
-    "phase",
-    "field",
-    "code",
-    "message",
-    "value",
-    "suggestion",
-    "parameters",
-    "detail",
-)
+AS_IT_IS = ("row", "field", "code", "message", "value", "suggestion", "detail")
+ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
+ISSUE_COLUMNS = (*AS_IT_IS, "level", "phase", "parameters")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +100,20 @@ def add_issues(
     connection: Connection, key: BatchKey, attempt: int, issues: Sequence[Issue]
 ) -> None:
     """Write the issues."""
+    own = attrgetter(*AS_IT_IS)
+    columns = ("batch", "attempt", "cause", "parameters", "level", "phase", *AS_IT_IS)
     rows = [
         (
             key.number,
             attempt,
             issue.parameters.get("cause"),
-            *(_plain(issue, name) for name in ISSUE_COLUMNS),
+            ENCODER.encode(dict(issue.parameters)),
+            issue.level.value,
+            issue.phase.value,
+            *own(issue),
         )
         for issue in issues
     ]
-    columns = ("batch", "attempt", "cause", *ISSUE_COLUMNS)
     bulk.insert_rows(connection, ISSUE, columns, rows)
 
 
@@ -234,13 +230,6 @@ def duplicates(
     found = connection.execute(statement).all()
     schema = {"row": pl.UInt32, "field": pl.String, "first_row": pl.UInt32}
     return pl.DataFrame([tuple(row) for row in found], schema=schema, orient="row")
-
-
-def _plain(issue: Issue, name: str) -> Any:
-    value = getattr(issue, name)
-    if name == "parameters":
-        return json.dumps(dict(value), ensure_ascii=False, default=str)
-    return str(value) if name in {"level", "phase"} else value
 
 
 def _issue(row: Any) -> Issue:

@@ -8,6 +8,7 @@ the tenant.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -174,6 +175,7 @@ REVISION = sa.Table(
 )
 
 
+@lru_cache(maxsize=256)  # a dozen statements a chunk name it
 def scope(key: BatchKey) -> sa.ScalarSelect[int]:
     """Return the batch's number as SQL; null for a batch of another tenant."""
     return (
