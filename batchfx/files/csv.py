@@ -10,7 +10,7 @@ import polars as pl
 
 from batchfx.files.csv_piece import Parsed, Plan, parse
 from batchfx.files.text import PIECE, Mark, Piece, read_piece
-from batchfx.model.blocks import ROW, Block, block_schema
+from batchfx.model.blocks import ROW, Block
 from batchfx.model.sources import Layout
 
 
@@ -59,7 +59,7 @@ def _pieces(
 def _blocks(
     pieces: Iterable[tuple[Piece, Parsed]], rows: int, plan: Plan
 ) -> Iterator[Block]:
-    frame = pl.DataFrame(schema=block_schema(plan.shape.width))
+    frame = plan.empty
     blank, mark = 0, plan.start
     for piece, parsed in pieces:
         frame = pl.concat([frame, parsed.frame])

@@ -1,36 +1,123 @@
-"""Where the header of a delimited text stands, and what its columns are called."""
+"""Where the header of a delimited text stands, and what its columns are called.
+
+A header of several rows is as in a workbook: the upper ones name groups of columns.
+What a spreadsheet merges is one cell and empty ones behind it in a text, so a name of a
+group counts for the columns on its right that have none there.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 
 from batchfx.errors import SourceError
-from batchfx.files.csv_record import BLANKS, free_text, show
+from batchfx.files.csv_judge import name_of
+from batchfx.files.csv_notes import BLANKS
 from batchfx.files.csv_trial import Found, Trial
+from batchfx.files.names import has_expected
+
+SEVERAL = 2
+SEARCHED = 50  # records at the top, for names that are expected
 
 NUMBER = re.compile(r"[-+(]?\d[\d.,:/ -]*[%)]?")  # or a date
 YEAR = re.compile(r"(?:19|20)\d\d")
 
 
-def find_header(trial: Trial, given: int | None) -> Found:
-    """Return the header: the record on line *given*, or the first that may be it.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is known of the header: its (last) line, its rows, names that are in it."""
+
+    row: int | None = None
+    rows: int = 1
+    expected: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The records that hold the names, from the upmost on, and how they were found."""
+
+    records: tuple[Found, ...]
+    why: str
+
+    @property
+    def row(self) -> int:
+        """The number of the line of the last of them; 0 when there is no header."""
+        return self.records[-1].row if self.records else 0
+
+    @property
+    def top(self) -> int:
+        """The number of the line of the first of them; 0 when there is no header."""
+        return self.records[0].row if self.records else 0
+
+
+def find_header(trial: Trial, wanted: Wanted) -> Header:
+    """Return the header: on the line that is wanted, or what may be one.
+
+    Raises:
+        SourceError: ``empty_file``, or ``no_header``: nothing is on the line wanted, or
+            it can't be read.
+
+    """
+    if wanted.row == 0:
+        return Header((), "it was said that there is none")
+    if not trial.seen:
+        raise _nothing_there(wanted.row)
+    if wanted.row:
+        return _stated(trial, wanted.row, wanted.rows)
+    found = _expected(trial, wanted.expected)
+    if found:
+        why = "it has most of the names that are expected"
+    else:
+        found = _likely(trial)
+        why = "it is the first line that may name the columns"
+    return Header(_rows_around(trial, found, wanted.rows), why)
+
+
+def _stated(trial: Trial, row: int, rows: int) -> Header:
+    records = [each for each in trial.records if each.row <= row][-rows:]
+    if not records or records[-1].row != row or records[-1].blank:
+        raise _nothing_there(row)
+    return Header(tuple(map(_sound, records)), "it was given")
+
+
+def _expected(trial: Trial, names: Sequence[str]) -> Found | None:
+    """Return the first record near the top that has the *names*, if any has."""
+    near = (each for each in trial.seen[:SEARCHED] if names and not each.cut.flaw)
+    return next((each for each in near if has_expected(each.cut.cells, names)), None)
+
+
+def _rows_around(trial: Trial, found: Found, rows: int) -> tuple[Found, ...]:
+    """Return the *rows* records of the header that *found* belongs to.
+
+    It is the first of them, unless one below it can't be names, or names of several
+    groups stand above it.
+    """
+    at = trial.records.index(found)
+    first = at
+    while at - first < rows - 1 and first and _is_above(trial, first, rows):
+        first -= 1
+    return tuple(map(_sound, trial.records[first : first + rows]))
+
+
+def _is_above(trial: Trial, first: int, rows: int) -> bool:
+    above = trial.records[first - 1]
+    if above.blank or above.cut.flaw or len(above.cut.cells) < trial.width:
+        return False
+    below = trial.records[first + 1 : first + rows]
+    groups = len(above.filled) > 1
+    return _may_be_names(above) and (groups or not all(map(_may_be_names, below)))
+
+
+def _likely(trial: Trial) -> Found:
+    """Return the first record that may be the header.
 
     Titles and notes fill half of the table's columns at most, and names follow; two
     thirds are possible when a blank line sets them off and a fuller record follows it.
-
-    Raises:
-        SourceError: ``empty_file``, or ``no_header``: nothing is on line *given*, or it
-            can't be read.
-
     """
-    if not trial.seen or (given and trial.seen[0].row != given):
-        raise _nothing_there(given)
     top = _sound(trial.seen[0])
-    if given:
-        return top
     used = len({column for each in trial.usual for column in each.filled})
     wide = [each for each in trial.seen if each.cut.flaw or 2 * len(each.filled) > used]
     first = _sound(wide[0] if wide else top)
@@ -58,6 +145,8 @@ def _sound(header: Found) -> Found:
 
 def _may_be_names(record: Found) -> bool:
     """Tell whether the cells may be names: none is a number, but maybe a year."""
+    if record.cut.flaw or record.blank:
+        return False
     cells = [record.cut.cells[column].strip(BLANKS) for column in record.filled]
     numbers = [cell for cell in cells if NUMBER.fullmatch(cell)]
     return len(numbers) < len(cells) and all(map(YEAR.fullmatch, numbers))
@@ -73,27 +162,83 @@ def _below_gap(trial: Trial, first: Found, used: int) -> Found | None:
     return below[0] if fuller and 3 * most <= 2 * used else None
 
 
-def name_columns(header: Found, trial: Trial) -> tuple[tuple[str, ...], list[int]]:
+def name_columns(
+    header: Header, trial: Trial, after: int
+) -> tuple[tuple[str, ...], list[int]]:
     """Return the name of every column, and which columns have data but no name.
 
-    Columns at the end that have neither are left out.
+    The data begins on line *after*. Columns at the end that have neither a name nor
+    data are left out; without a header the names are numbers.
 
     Raises:
         SourceError: ``duplicate_header`` or ``no_header``.
 
     """
-    names = [show(free_text(cell)).strip(BLANKS) for cell in header.cut.cells]
+    if not header.records:
+        return tuple(map(str, range(1, trial.width + 1))), []
+    names = _joined([list(map(name_of, each.cut.cells)) for each in header.records])
     named = [column for column, name in enumerate(names) if name]
     if not named:
         message = f"Line {header.row} should be the header, but it names no column."
         raise SourceError("no_header", message)
     _refuse_duplicates(names)
-    data = [each for each in trial.seen if each.row > header.row]
+    data = [each for each in trial.seen if each.row >= after]
     fitting = [each for each in data if len(each.cut.cells) <= len(names)]
     filled = {column for each in fitting for column in each.filled}
     nameless = sorted(filled - set(named))
     width = max(named[-1], *nameless, 0) + 1
     return tuple(names[:width]), nameless
+
+
+def find_second_row(
+    header: Header, trial: Trial, nameless: Sequence[int]
+) -> Found | None:
+    """Return the record below a header of one row if it plainly goes on there.
+
+    It names the columns that have no name, and has a text where the others have numbers
+    only.
+    """
+    below = [each for each in trial.seen if each.row > header.row and not each.cut.flaw]
+    if len(header.records) != 1 or not nameless or len(below) < SEVERAL:
+        return None
+    first, *rest = below
+    names = set(nameless) <= set(first.filled) and _may_be_names(first)
+    return (
+        first if names and any(_counts(rest, each) for each in first.filled) else None
+    )
+
+
+def _counts(records: Sequence[Found], column: int) -> bool:
+    cells = [
+        each.cut.cells[column].strip(BLANKS)
+        for each in records
+        if len(each.cut.cells) > column
+    ]
+    return bool(cells) and all(map(NUMBER.fullmatch, cells))
+
+
+def _joined(rows: Sequence[list[str]]) -> list[str]:
+    """Return the name of each column, those of its groups before its own."""
+    width = max(map(len, rows))
+    own = [row + [""] * (width - len(row)) for row in rows]
+    spread = [_spread(own, level) for level in range(len(own))]
+    return [" / ".join(filter(None, names)) for names in zip(*spread, strict=True)]
+
+
+def _spread(rows: Sequence[Sequence[str]], level: int) -> list[str]:
+    """Return a row's names, those of groups for all of their columns.
+
+    A group ends where a name stands in this row or above it. A column that has no name
+    of its own below isn't the first of a group.
+    """
+    names: list[str] = []
+    group = ""
+    for column, name in enumerate(rows[level]):
+        below = any(row[column] for row in rows[level + 1 :])
+        if any(row[column] for row in rows[: level + 1]):
+            group = name if below else ""
+        names.append(name or (group if below else ""))
+    return names
 
 
 def _refuse_duplicates(names: Sequence[str]) -> None:

@@ -7,91 +7,162 @@ known: the header is the first record, unless titles or notes plainly stand abov
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from batchfx.errors import UsageError
-from batchfx.files.csv_header import find_header, name_columns
-from batchfx.files.csv_record import NEVER, Dialect
-from batchfx.files.csv_trial import RARE_DELIMITERS, Found, Trial, choose_trial
+from batchfx.files.csv_header import Header, Wanted, find_header, name_columns
+from batchfx.files.csv_reasons import explain_layout
+from batchfx.files.csv_record import LONG, NEVER, Dialect
+from batchfx.files.csv_trial import Trial, choose_trial
+from batchfx.files.csv_warnings import (
+    dialect_guesses,
+    emptiness,
+    encoding_guess,
+    nameless_column,
+    second_row,
+    titles,
+)
+from batchfx.files.encodings_found import Encoding, find_encoding
 from batchfx.files.text import (
     ERRORS,
     LIMIT,
-    Encoding,
     Mark,
     Piece,
-    find_encoding,
     find_newline,
     read_piece,
     read_up_to,
 )
-from batchfx.model.issues import Issue, Level, Phase
 from batchfx.model.sources import Layout
 
 SAMPLE = 1 << 18  # bytes, more when they hold few lines
 LINES = 20
 
+ESCAPED = re.compile(r"\\(t|x[0-9A-Fa-f]{2})")
 SEPARATOR = re.compile(r'"?sep=([^"\w])"?\r*\Z', re.IGNORECASE)  # a hint for Excel
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What the caller knows of a file, so that it isn't found out.
+    r"""What the caller knows of a file, so that it isn't found out.
 
-    An empty *quote* says that nothing is quoted.
+    Attributes:
+        encoding: What Python calls it.
+        delimiter: One character or several; "tab", ``\t`` and ``\x1f`` stand for what
+            they do elsewhere.
+        quote: One character; "" says that nothing is quoted.
+        escape: One character that takes its meaning from the quotation mark, delimiter
+            or escape behind it. Otherwise it is text.
+        header_row: The line of the header, the last one if it has several rows; 0 if
+            there is none, and the columns are numbered.
+        header_rows: How many rows the header has.
+        skip_after_header: How many rows below the header are no records.
+        expected_columns: Names that help to find the header.
+
     """
 
     encoding: str | None = None
     delimiter: str | None = None
     quote: str | None = None
+    escape: str | None = None
     header_row: int | None = None
+    header_rows: int = 1
+    skip_after_header: int = 0
+    expected_columns: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         """Refuse what can't be, with a UsageError."""
-        for name, mark in (("delimiter", self.delimiter), ("quote", self.quote)):
-            if mark and (len(mark) > 1 or mark in "\r\n"):
+        object.__setattr__(self, "delimiter", _unescaped(self.delimiter))
+        marks = {"quote": self.quote, "escape": self.escape}
+        for name, mark in marks.items():
+            if mark and len(mark) > 1:
                 message = f"The {name} must be one character, not {mark!r}."
                 raise UsageError(message)
-        if self.delimiter and self.delimiter == self.quote:
-            message = "The delimiter and the quote must differ."
+        given = [each for each in (self.delimiter, *marks.values()) if each]
+        if re.search(r"[\r\n]", "".join(given)):
+            message = "A line end can't be the delimiter, the quote or the escape."
             raise UsageError(message)
-        if self.header_row is not None and self.header_row < 1:
+        if len(set(given)) < len(given):
+            message = "The delimiter, the quote and the escape must differ."
+            raise UsageError(message)
+        self._refuse_rows()
+
+    def _refuse_rows(self) -> None:
+        row, rows = self.header_row, self.header_rows
+        if row is not None and row < 0:
+            message = f"The header can't be on line {row}: lines count from 1."
+            raise UsageError(message)
+        if rows < 1 or self.skip_after_header < 0:
             message = (
-                f"The header can't be on line {self.header_row}: lines count from 1."
+                "A header has one row or more (header_rows), and no row or more is "
+                "left out after it (skip_after_header)."
             )
             raise UsageError(message)
+        if row is not None and rows > max(row, 1):
+            message = f"A header that ends on line {row} can't have {rows} rows."
+            raise UsageError(message)
+
+
+def _unescaped(delimiter: str | None) -> str | None:
+    if delimiter == "tab":
+        return "\t"
+    found = ESCAPED.fullmatch(delimiter or "")
+    if not found:
+        return delimiter
+    return "\t" if found[1] == "t" else chr(int(found[1][1:], 16))
 
 
 def inspect_csv(source: BinaryIO, given: Given) -> Layout:
     """Return how the delimited text *source* is laid out.
 
     Raises:
-        SourceError: ``empty_file``, ``no_header``, ``duplicate_header`` or
-            ``line_too_long``.
+        SourceError: ``empty_file``, ``encoding``, ``no_header``, ``duplicate_header``
+            or ``line_too_long``.
         UsageError: The encoding that is *given* can't be read.
 
     """
     encoding = find_encoding(source, given.encoding)
+    wanted = Wanted(given.header_row, given.header_rows, tuple(given.expected_columns))
     sample = read_sample(source, encoding, given.header_row or 0)
+    hint = _find_hint(sample, given)
+    first = max((given.header_row or 0) - given.header_rows + 1, 2 if hint else 1)
+    delimiter = given.delimiter or hint
+    trial = choose_trial(sample, first, delimiter, given.quote, given.escape)
+    header = find_header(trial, wanted)
+    after = _first_line(trial, header, given.skip_after_header, first)
+    names, nameless = name_columns(header, trial, after)
+    if given.delimiter:
+        names = tuple(name.replace(LONG, given.delimiter) for name in names)
+    warnings = (
+        *encoding_guess(encoding),
+        *dialect_guesses(trial.dialect, delimiter, given.quote),
+        *titles(trial, header),
+        *map(nameless_column, nameless),
+        *second_row(header, trial, nameless),
+        *emptiness(trial, after, sample),
+    )
+    reasons = explain_layout(encoding, sample, (trial, header), given)
+    if hint and not given.delimiter:
+        reasons["delimiter"] = f"{hint!r}: the first line says so (sep=)"
+    settings = _settings(encoding, trial.dialect, sample, given)
+    settings |= _start(sample, after)
+    return Layout("csv", names, header.row, settings, warnings, reasons)
+
+
+def _find_hint(sample: Piece, given: Given) -> str | None:
+    """Return the delimiter that the first line tells a spreadsheet, if it does."""
     lines = sample.lines()
     hint = SEPARATOR.match(lines[0]) if lines else None
-    first = given.header_row or (2 if hint else 1)
-    delimiter = given.delimiter or (
-        hint[1] if hint and hint[1] != given.quote else None
-    )
-    trial = choose_trial(sample, first, delimiter, given.quote)
-    header = find_header(trial, given.header_row)
-    names, nameless = name_columns(header, trial)
-    warnings = (
-        *_encoding_guess(encoding),
-        *_dialect_guesses(trial.dialect, delimiter, given.quote),
-        *_titles(trial, header),
-        *map(_nameless_column, nameless),
-        *_emptiness(trial, header, sample),
-    )
-    settings = _settings(encoding, trial.dialect, sample, header)
-    return Layout("csv", names, header.row, settings, warnings)
+    return hint[1] if hint and hint[1] not in {given.quote, given.escape} else None
+
+
+def _first_line(trial: Trial, header: Header, skipped: int, first: int) -> int:
+    """Return the number of the line on which the records begin."""
+    if header.records:
+        first = header.records[-1].after
+    below = [each for each in trial.records if each.row >= first][:skipped]
+    return below[-1].after if below else first
 
 
 def read_sample(source: BinaryIO, encoding: Encoding, lines: int) -> Piece:
@@ -108,63 +179,26 @@ def read_sample(source: BinaryIO, encoding: Encoding, lines: int) -> Piece:
         size *= 2
 
 
-def _warning(code: str, message: str, **parameters: Any) -> Issue:
-    return Issue(code, message, Phase.FILE, parameters=parameters, level=Level.WARNING)
-
-
-def _nameless_column(column: int) -> Issue:
-    message = f"Column {column + 1} has data but no name, so it can't be imported."
-    return _warning("nameless_column", message, column=column + 1)
-
-
-def _encoding_guess(encoding: Encoding) -> Iterator[Issue]:
-    if encoding.guessed:
-        message = (
-            "The file doesn't say how its letters are encoded. It was read as "
-            f"{encoding.title}, which is a guess: look at its accents and signs."
-        )
-        yield _warning("guessed_encoding", message, encoding=encoding.name)
-
-
-def _dialect_guesses(
-    dialect: Dialect, delimiter: str | None, quote: str | None
-) -> Iterator[Issue]:
-    if dialect.delimiter in RARE_DELIMITERS and not delimiter:
-        message = f"The cells seem to be separated by {dialect.delimiter!r}: a guess."
-        yield _warning("guessed_delimiter", message, delimiter=dialect.delimiter)
-    if dialect.quote == "'" and not quote:
-        message = "The cells seem to be quoted with apostrophes, which is a guess."
-        yield _warning("guessed_quote", message, quote=dialect.quote)
-
-
-def _titles(trial: Trial, header: Found) -> Iterator[Issue]:
-    above = [each.row for each in trial.seen if each.row < header.row]
-    if above:
-        message = (
-            f"The header was found on line {header.row}; what stands above it, from "
-            f"line {above[0]} on, was left out."
-        )
-        yield _warning("rows_above_header", message, rows=above)
-
-
-def _emptiness(trial: Trial, header: Found, sample: Piece) -> Iterator[Issue]:
-    if sample.last and trial.seen[-1].row == header.row:
-        yield _warning("no_rows", "The file has a header and no rows below it.")
-
-
 def _settings(
-    encoding: Encoding, dialect: Dialect, sample: Piece, header: Found
+    encoding: Encoding, dialect: Dialect, sample: Piece, given: Given
 ) -> dict[str, Any]:
     """Return what the reader needs, as plain data; None for what the file hasn't."""
-    line = header.after
-    behind = line > len(sample.lines())
-    start = sample.end(line) if behind else sample.mark(line, sample.start)
-    return {
+    delimiter = given.delimiter if dialect.delimiter == LONG else dialect.delimiter
+    settings = {
         "encoding": encoding.name,
         "bom": encoding.mark > 0,
-        "delimiter": None if dialect.delimiter == NEVER else dialect.delimiter,
+        "delimiter": None if delimiter == NEVER else delimiter,
         "quote": None if dialect.quote == NEVER else dialect.quote,
         "newline": sample.newline,
-        "start": start.offset,
-        "line": start.line,
     }
+    if given.escape:
+        settings["escape"] = given.escape
+    if given.header_rows > 1:
+        settings["header_rows"] = given.header_rows
+    return settings
+
+
+def _start(sample: Piece, line: int) -> dict[str, int]:
+    behind = line > len(sample.lines())
+    start = sample.end(line) if behind else sample.mark(line, sample.start)
+    return {"start": start.offset, "line": start.line}

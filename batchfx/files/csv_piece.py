@@ -10,6 +10,7 @@ their records may take lines away from others.
 from __future__ import annotations
 
 import csv
+import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,19 +20,11 @@ from typing import Any
 
 import polars as pl
 
-from batchfx.files.csv_record import (
-    BLANKS,
-    CONTROLS,
-    NEVER,
-    TOTALS,
-    Cutter,
-    Dialect,
-    Grammar,
-    Shape,
-    judge,
-)
+from batchfx.files.csv_judge import AROUND, CONTROL, Shape, judge
+from batchfx.files.csv_notes import BLANKS, MAYBE, MAYBE_RULER
+from batchfx.files.csv_record import CONTROLS, LONG, NEVER, Cutter, Dialect, Grammar
 from batchfx.files.text import UNDECODABLE, Mark, Piece
-from batchfx.model.blocks import ROW, block_schema, dump_faults
+from batchfx.model.blocks import FAULTS, ROW, block_schema, dump_faults
 from batchfx.model.sources import Layout
 
 SPREAD = 64  # lines of a record that may be well-formed as a whole
@@ -50,9 +43,10 @@ def _hex(character: str) -> str:
 
 R_BLANKS = "".join(map(_hex, BLANKS))
 R_BLANK = f"^[{R_BLANKS}]*$"
-R_ODD = f"[{CONTROLS}{_hex(UNDECODABLE)}]"
 ODD = re.compile(f"[{CONTROLS}{UNDECODABLE}]")
-R_TOTAL = rf"^[{R_BLANKS}]*(?i:{'|'.join(TOTALS)})[{R_BLANKS}]*$|:[{R_BLANKS}]*$"
+CONTROL_CHARACTERS = [each for each in map(chr, range(0xA0)) if CONTROL.match(each)]
+R_NOTE = MAYBE.format(blanks=R_BLANKS)
+R_RULER = MAYBE_RULER.format(blanks=R_BLANKS)
 R_FORCED_TEXT = '^="(?:[^"]|"")*"$'
 
 
@@ -74,18 +68,40 @@ class Plan:
     grammar: Grammar
     shape: Shape
     start: Mark
+    long: str | None = None  # the delimiter, when it has several characters
 
     @classmethod
     def of(cls, layout: Layout) -> Plan:
         """Take the plan from the *layout* of a source."""
         settings = layout.settings
         comma, mark = settings["delimiter"] or NEVER, settings["quote"] or NEVER
+        long = comma if len(comma) > 1 else None
+        escape = settings.get("escape") or NEVER
+        one_row = layout.header_row and settings.get("header_rows", 1) == 1
         named = [number for number, name in enumerate(layout.header, 1) if name]
         return cls(
             settings["encoding"],
-            Grammar(Dialect(comma, mark, settings["newline"])),
-            Shape(len(layout.header), max(named)),
+            Grammar(
+                Dialect(LONG if long else comma, mark, settings["newline"], escape)
+            ),
+            Shape(len(layout.header), max(named), layout.header if one_row else ()),
             Mark(settings["start"], settings["line"]),
+            long,
+        )
+
+    def lines(self, piece: Piece) -> list[str]:
+        """Return the lines of *piece*, with one character for the delimiter."""
+        lines = piece.lines()
+        return [line.replace(self.long, LONG) for line in lines] if self.long else lines
+
+    def restore(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Put the delimiter back where it is a part of cells and faults."""
+        if not self.long:
+            return frame
+        cells, faults = pl.col(self.names).str, pl.col(FAULTS).str
+        return frame.with_columns(
+            cells.replace_all(LONG, self.long, literal=True),
+            faults.replace_all(LONG, json.dumps(self.long)[1:-1], literal=True),
         )
 
     @property
@@ -99,13 +115,23 @@ class Plan:
         return list(block_schema(self.shape.width))[1:-2]
 
     @cached_property
+    def empty(self) -> pl.DataFrame:
+        """A block's frame without records: to make one takes long for many columns."""
+        return pl.DataFrame(schema=block_schema(self.shape.width))
+
+    def _odd(self, but: str = "") -> str:
+        """Return what sends a line the careful way at once, *but* for the delimiter."""
+        odd = [*CONTROL_CHARACTERS, UNDECODABLE, self.dialect.escape]
+        return f"[{''.join(_hex(each) for each in odd if each != but)}]"
+
+    @cached_property
     def bare_way(self) -> pl.Expr:
         """Which way a line without quotation marks goes."""
         line, comma = pl.col(LINE).str, self.dialect.delimiter
         found = line.count_matches(comma, literal=True)
         stray = line.contains("\r", literal=True) | line.contains("\n", literal=True)
         return (
-            pl.when(line.contains(R_ODD))
+            pl.when(line.contains(self._odd(comma)))
             .then(Way.CAREFUL)
             .when(line.contains(f"^[{R_BLANKS}{_hex(comma)}]*$"))
             .then(Way.BLANK)
@@ -127,7 +153,7 @@ class Plan:
         quoted = f"{mark}[^{mark}]*(?:{mark}{mark}[^{mark}]*)*{mark}"
         cell = rf"(?:{quoted}|[^{mark}{comma}\r\n][^{comma}\r\n]*|)"
         careful = (
-            line.contains(R_ODD)
+            line.contains(self._odd())
             | line.contains(f"^[{R_BLANKS}{comma}{mark}]*$")
             | (line.len_bytes() > CSV_LIMIT)
             | ~line.contains(f"^{cell}(?:{comma}{cell})*$")
@@ -158,7 +184,7 @@ class Parsed:
 
 def parse(piece: Piece, plan: Plan) -> Parsed:
     """Return the records of *piece*, up to one that needs lines that come after it."""
-    lines = piece.lines()
+    lines = plan.lines(piece)
     table = _sort_out(lines, piece.start.line, plan)
     slow = _Slow(lines, piece, plan)
     slow.read_through(sorted(_rows(table, Way.CAREFUL)))
@@ -174,10 +200,12 @@ def parse(piece: Piece, plan: Plan) -> Parsed:
     ).with_columns(pl.when(pl.col(plan.names) != "").then(pl.col(plan.names)))
     if table[LINE].str.contains('="', literal=True).any():
         frame = _free_texts(frame, plan, slow)
-    frame = _without_totals(frame, plan, slow)
+    frame = _without_notes(frame, plan, slow)
+    frame = _without_headers(frame, plan, slow)
     frame = pl.concat([frame, slow.frame()], how="diagonal")
     whole = slow.end == piece.start.line + len(lines)
-    return Parsed(frame.sort(ROW), sorted(slow.blanks), slow.end, whole)
+    frame = plan.restore(frame.sort(ROW))
+    return Parsed(frame, sorted(slow.blanks), slow.end, whole)
 
 
 def _sort_out(lines: Sequence[str], first: int, plan: Plan) -> pl.DataFrame:
@@ -230,6 +258,8 @@ def _split_quoted(table: pl.DataFrame, plan: Plan, slow: _Slow) -> pl.DataFrame:
     """Split the well-formed lines in which some cells are quoted."""
     dialect, width = plan.dialect, plan.shape.width
     lines = table.filter(pl.col(WAY) == Way.QUOTED)
+    if lines.is_empty():
+        return plan.empty.select(ROW, *plan.names)
     split = csv.reader(
         lines[LINE].to_list(), delimiter=dialect.delimiter, quotechar=dialect.quote
     )
@@ -259,14 +289,26 @@ def _free_texts(frame: pl.DataFrame, plan: Plan, slow: _Slow) -> pl.DataFrame:
     return frame.filter(~blank)
 
 
-def _without_totals(frame: pl.DataFrame, plan: Plan, slow: _Slow) -> pl.DataFrame:
-    """Leave out what may be a line of totals; the careful way decides."""
+def _without_notes(frame: pl.DataFrame, plan: Plan, slow: _Slow) -> pl.DataFrame:
+    """Leave out what may be a line of totals or a note; the careful way decides."""
     cells = pl.col(plan.names)
     half = pl.sum_horizontal(cells.is_not_null()) <= (plan.shape.width + 1) // 2
     sparse = frame.filter(half)
-    totals = sparse.filter(pl.coalesce(cells).str.contains(R_TOTAL))[ROW]
-    slow.read_each(totals)
-    return frame.filter(~pl.col(ROW).is_in(totals.to_list())) if len(totals) else frame
+    notes = sparse.filter(pl.coalesce(cells).str.contains(R_NOTE))[ROW]
+    rulers = frame.filter(pl.col(plan.names[0]).str.contains(R_RULER))[ROW]
+    rows = notes.append(rulers).unique(maintain_order=True)
+    slow.read_each(rows)
+    return frame.filter(~pl.col(ROW).is_in(rows.to_list())) if len(rows) else frame
+
+
+def _without_headers(frame: pl.DataFrame, plan: Plan, slow: _Slow) -> pl.DataFrame:
+    """Leave out what may be the header once more; the careful way decides."""
+    if not plan.shape.key:
+        return frame
+    cells = frame[plan.names[plan.shape.first]].str.strip_chars(AROUND)
+    rows = frame[ROW].filter((cells == plan.shape.key).fill_null(value=False))
+    slow.read_each(rows)
+    return frame.filter(~pl.col(ROW).is_in(rows.to_list())) if len(rows) else frame
 
 
 class _Slow:
@@ -321,6 +363,7 @@ class _Slow:
             text += newline + self._lines[index + count]
             count += 1
         is_plain = len(text) <= CSV_LIMIT and not ODD.search(text)
+        is_plain &= self._plan.dialect.escape not in text
         is_plain &= bool(text.strip(BLANKS + mark + self._plan.dialect.delimiter))
         if count == 1 or not is_plain or not self._plan.spread.fullmatch(text):
             return 0
@@ -348,5 +391,7 @@ class _Slow:
 
     def frame(self) -> pl.DataFrame:
         """Return the records as a block's frame."""
+        if not self._records:
+            return self._plan.empty
         schema = block_schema(self._shape.width)
         return pl.DataFrame(self._records, schema, orient="row")

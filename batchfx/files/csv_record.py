@@ -1,4 +1,4 @@
-"""One record of a text file: cut out of its lines, and judged, with care.
+"""One record of a text file, cut out of its lines with care.
 
 This is the definition of what batchfx takes a CSV record to be; the fast ways in
 `batchfx.files.csv` give what this gives. The grammar is RFC 4180's, and strict where
@@ -8,7 +8,9 @@ leniency would move a value into another column:
   and the delimiter or the end of the line must follow. Elsewhere the mark is text.
 - A quoted cell may span lines. When it isn't closed as it should be, only the line on
   which its record starts is at fault, and the next line starts a record.
-- A backslash is text.
+- A backslash is text, unless it is said to be the escape: then the quotation mark, the
+  delimiter, a line end within quotation marks or another escape behind it is text.
+  Before anything else the escape is text itself.
 """
 
 from __future__ import annotations
@@ -20,35 +22,19 @@ from enum import Enum
 from functools import cached_property
 from itertools import accumulate
 
-from batchfx.files.text import UNDECODABLE
-from batchfx.model.blocks import Fault
+from batchfx.files.csv_notes import BLANKS, is_total
+
+__all__ = ["BLANKS", "is_total"]  # for who reads other formats as text
 
 SPAN = 2 << 20  # characters that an open quotation mark may go on for
 
-# A noncharacter: the delimiter of a file of one column, or the quotation mark of a file
-# that quotes nothing.
+# Noncharacters: what a file doesn't have, be it the delimiter (it has one column), the
+# quotation mark or the escape; and what stands for a delimiter of several characters.
 NEVER = "\ufdd1"
-
-# What leaves a cell blank: white space, and characters that nobody can see.
-BLANKS = (
-    " \t\n\r\x0b\x0c\xa0\u1680"
-    + "".join(map(chr, range(0x2000, 0x200C)))
-    + "\u2028\u2029\u202f\u205f\u2060\u3000\ufeff"
-)
+LONG = "\ufdd2"
 
 # Characters that no text holds; the tab and the line ends are not among them.
 CONTROLS = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
-CONTROL = re.compile(f"[{CONTROLS}]")
-STRAY = re.compile(rf"[{CONTROLS}\r\n]")
-
-# ="04507" is how exporters keep a spreadsheet from taking text for a number.
-FORCED_TEXT = re.compile(r'="([^"]*+(?:""[^"]*+)*+)"\Z')
-
-TOTALS = (
-    *("total", "totals", "grand total", "subtotal", "sub-total", "sum", "summe"),
-    *("gesamt", "gesamtsumme", "zwischensumme", "somme", "suma", "totale", "totaal"),
-    *("итого", "合计", "合計", "总计", "小计"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +44,7 @@ class Dialect:
     delimiter: str = ","
     quote: str = '"'
     newline: str = "\n"
+    escape: str = NEVER
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,23 +60,6 @@ class Cut:
     flaw: str | None = None
     column: int | None = None
     stray: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """How many columns there are, and how many a record can't do without."""
-
-    width: int
-    required: int
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """A record that isn't blank. Its cells are all None when they don't fit."""
-
-    row: int
-    cells: tuple[str | None, ...]
-    faults: tuple[Fault, ...] = ()
 
 
 class End(Enum):
@@ -120,13 +90,13 @@ class Grammar:
         """A whole cell, quoted (group 1) or bare (2), with its delimiter (3) if any."""
         return re.compile(
             f"(?:{self._mark}({self._within}){self._mark}"
-            f"|((?:(?!{self._mark})[^{self._comma}]++)?)){self._after}"
+            f"|((?:(?!{self._mark}){self._bare})?)){self._after}"
         )
 
     @cached_property
     def opened(self) -> re.Pattern[str]:
         """A quoted cell that the line doesn't close."""
-        return re.compile(rf"{self._mark}{self._within}\Z")
+        return re.compile(rf"{self._mark}{self._within}{self._escape}?\Z")
 
     @cached_property
     def closing(self) -> re.Pattern[str]:
@@ -136,7 +106,13 @@ class Grammar:
     @cached_property
     def crossing(self) -> re.Pattern[str]:
         """A line that is all within a quoted cell."""
-        return re.compile(rf"{self._within}\Z")
+        return re.compile(rf"{self._within}{self._escape}?\Z")
+
+    @cached_property
+    def escaped(self) -> re.Pattern[str]:
+        """An escaped character (group 1), or a doubled quotation mark (2)."""
+        marks = f"{self._mark}{self._escape}{self._comma}"
+        return re.compile(rf"{self._escape}([{marks}\r\n])|{self._mark}({self._mark})")
 
     @property
     def _mark(self) -> str:
@@ -147,10 +123,21 @@ class Grammar:
         return re.escape(self.dialect.delimiter)
 
     @property
+    def _escape(self) -> str:
+        return re.escape(self.dialect.escape)
+
+    @property
     def _within(self) -> str:
         # Possessive: a long cell costs no memory, and nothing is tried twice.
-        mark = self._mark
-        return f"[^{mark}]*+(?:{mark}{mark}[^{mark}]*+)*+"
+        mark, escape = self._mark, self._escape
+        text = f"[^{mark}{escape}]*+"
+        return rf"{text}(?:(?:{mark}{mark}|{escape}[\s\S]){text})*+"
+
+    @property
+    def _bare(self) -> str:
+        if self.dialect.escape == NEVER:
+            return f"[^{self._comma}]++"
+        return rf"(?:[^{self._comma}{self._escape}]|{self._escape}[\s\S]?)++"
 
     @property
     def _after(self) -> str:
@@ -166,14 +153,23 @@ class Grammar:
                 value = bare if delimiter else bare.rstrip("\r")
                 if "\r" in value or "\n" in value:
                     stray.append(len(cells))
+                value = self._unescape(value)
             else:
-                value = quoted.replace(self.dialect.quote * 2, self.dialect.quote)
+                value = self._unescape(quoted, doubled=True)
             cells.append(value)
             if not delimiter:
                 return Scan(End.DONE, tuple(cells), tuple(stray))
             at = found.end()
         end = End.OPEN if self.opened.match(line, at) else End.BAD
         return Scan(end, tuple(cells))
+
+    def _unescape(self, cell: str, *, doubled: bool = False) -> str:
+        quote, escape = self.dialect.quote, self.dialect.escape
+        if escape not in cell:
+            return cell.replace(quote * 2, quote) if doubled else cell
+        return self.escaped.sub(
+            lambda found: found[1] or (found[2] if doubled else found[0]), cell
+        )
 
     def cross(self, line: str) -> End:
         """Return how *line* ends when a quoted cell is open where it begins."""
@@ -247,116 +243,3 @@ def cut_all(cutter: Cutter, first: int = 0) -> Iterator[tuple[int, Cut]]:
     while first < len(cutter.lines) and (cut := cutter.cut(first)):
         yield first, cut
         first += cut.lines
-
-
-def is_blank(cells: Sequence[str]) -> bool:
-    """Tell whether no cell holds anything that can be seen."""
-    return not any(cell.strip(BLANKS) for cell in cells)
-
-
-def is_total(cells: Sequence[str], width: int) -> bool:
-    """Tell whether a record is a line of totals or a note below a table.
-
-    It begins with a word for a total, or with a word and a colon, and leaves half of
-    three columns or more empty.
-    """
-    filled = [cell for cell in cells if cell]
-    if width < 3 or not filled or len(filled) > (width + 1) // 2:  # noqa: PLR2004
-        return False
-    label = filled[0].strip(BLANKS)
-    return label.endswith(":") or label.casefold() in TOTALS
-
-
-def free_text(cell: str) -> str:
-    """Return the text of *cell* without the ``="…"`` that forces it to be text."""
-    found = FORCED_TEXT.match(cell)
-    return found[1].replace('""', '"') if found else cell
-
-
-def judge(cut: Cut, row: int, line: str, shape: Shape) -> Record | None:
-    """Return the record that *cut* is, None if it is blank.
-
-    Args:
-        cut: The record as it was cut out.
-        row: The number of its line.
-        line: The line that it starts on.
-        shape: What the header asks for.
-
-    """
-    if cut.flaw:
-        return _misfit(row, shape, _quote_fault(cut, line))
-    cells = [free_text(cell) for cell in cut.cells]
-    if is_blank(cells):
-        return None
-    if is_total(cells, shape.width):
-        return _misfit(row, shape, _total_fault(cells))
-    if len(cells) < shape.required or not is_blank(cells[shape.width :]):
-        return _misfit(row, shape, _count_fault(cells, shape))
-    cells = (cells + [""] * shape.width)[: shape.width]
-    shown = tuple(show(cell) or None for cell in cells)
-    return Record(row, shown, tuple(_cell_faults(cells, cut.stray)))
-
-
-def show(text: str) -> str:
-    """Return *text* with the usual sign for what couldn't be decoded."""
-    return text.replace(UNDECODABLE, "\ufffd")
-
-
-def _misfit(row: int, shape: Shape, fault: Fault) -> Record:
-    return Record(row, (None,) * shape.width, (fault,))
-
-
-def _quote_fault(cut: Cut, line: str) -> Fault:
-    number = (cut.column or 0) + 1
-    message = (
-        f"In column {number} text follows a closing quotation mark. Within a quoted "
-        "cell, double every quotation mark."
-        if cut.flaw == "bad_quote"
-        else f"The quotation mark that opens column {number} isn't closed as it should "
-        "be. Close it, or double it if it is part of the text."
-    )
-    value = show(line.rstrip("\r"))
-    # Of the whole record: what its other cells hold is not known either.
-    return Fault(cut.flaw or "", message, None, value, {"column": number})
-
-
-def _total_fault(cells: Sequence[str]) -> Fault:
-    label = next(cell for cell in cells if cell)
-    message = "This is a line of totals or a note, not a record."
-    return Fault("not_a_record", message, value=show(label), fields=_shown(cells))
-
-
-def _count_fault(cells: Sequence[str], shape: Shape) -> Fault:
-    found, expected = len(cells), shape.width
-    message = (
-        f"This row has {_several(found, 'cell')} where the header has "
-        f"{_several(expected, 'column')}. "
-        "Look for a missing or stray delimiter, or a cell that needs quotation marks."
-    )
-    counts = {"expected": expected, "found": found}
-    return Fault("field_count", message, parameters=counts, fields=_shown(cells))
-
-
-def _several(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def _shown(cells: Sequence[str]) -> tuple[str, ...]:
-    return tuple(map(show, cells))
-
-
-def _cell_faults(cells: Sequence[str], stray: Sequence[int]) -> Iterator[Fault]:
-    for column, cell in enumerate(cells):
-        if UNDECODABLE in cell:
-            message = (
-                "This cell has bytes that are no text in the file's encoding. "
-                "Correct it, and save the whole file in one encoding."
-            )
-            yield Fault("encoding", message, column, show(cell))
-        unwanted = STRAY if column in stray else CONTROL
-        if control := unwanted.search(cell):
-            code = f"U+{ord(control[0]):04X}"
-            message = f"This cell has a control character ({code}). Take it out."
-            yield Fault(
-                "control_character", message, column, show(cell), {"character": code}
-            )

@@ -15,6 +15,7 @@ from operator import attrgetter
 
 from batchfx.files.csv_record import (
     BLANKS,
+    LONG,
     NEVER,
     Cut,
     Cutter,
@@ -28,7 +29,7 @@ RECORDS = 500  # of the sample, for each dialect that is tried
 
 # Of two that fit equally well, the first: it is more rarely a part of the text.
 DELIMITERS = ("\t", ";", "|", ",")
-RARE_DELIMITERS = ("^", ":")
+RARE_DELIMITERS = ("^", "~", "\x1f", "\x01", ":")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,11 @@ class Trial:
 
 
 def choose_trial(
-    sample: Piece, row: int, delimiter: str | None, quote: str | None
+    sample: Piece,
+    row: int,
+    delimiter: str | None,
+    quote: str | None,
+    escape: str | None = None,
 ) -> Trial:
     """Return the trial that fits the lines from number *row* on best.
 
@@ -121,9 +126,14 @@ def choose_trial(
     one column.
     """
     lines = sample.lines()[row - 1 :]
+    if delimiter and len(delimiter) > 1:
+        lines = [line.replace(delimiter, LONG) for line in lines]
+        delimiter = LONG
 
     def attempt(delimiters: Iterable[str], quote: str) -> list[Trial]:
-        dialects = [Dialect(each, quote, sample.newline) for each in delimiters]
+        dialects = [
+            Dialect(each, quote, sample.newline, escape or NEVER) for each in delimiters
+        ]
         return [Trial.of(each, lines, row, last=sample.last) for each in dialects]
 
     common = [delimiter] if delimiter else DELIMITERS

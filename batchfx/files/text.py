@@ -1,10 +1,8 @@
-"""Bytes as lines of text: encoding, byte-order mark, line ends.
+"""Bytes as lines of text: pieces of a source, and the ends of its lines.
 
 A source is read in pieces of whole lines, cut in the bytes, so that a place in the
 source is a byte offset and reading may start at any of them. Decoding never fails:
 bytes that are no text become the mark `UNDECODABLE`, and a line keeps its other cells.
-
-Only Unicode encodings name themselves. Any other is a guess, and is said to be one.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from batchfx.errors import SourceError, UsageError
+from batchfx.errors import SourceError
 
 PIECE = 1 << 20
 LIMIT = 4 << 20  # characters in a line
@@ -35,71 +33,8 @@ MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 
-NAMES = {
-    "cp1251": "Windows-1251",
-    "cp1252": "Windows-1252",
-    "cp932": "Shift-JIS",
-    "gb18030": "GBK",
-    "utf-16-be": "UTF-16",
-    "utf-16-le": "UTF-16",
-    "utf-8": "UTF-8",
-}
-
-# Characters whose bytes mean something else in an encoding not built upon ASCII.
-ASCII_PROBE = b'\\n\\u0041+AGE-,;\t"~{\r\n'
-
 LINE_ENDS = re.compile("[\r\n]")
 UTF16_STRANGE = re.compile(rf"[\x00-\x08\x0b\x0c\x0e-\x19\x1b-\x1f{UNDECODABLE}]")
-
-ENOUGH = 1_000  # characters beyond ASCII that decide about UTF-8
-EVIDENCE = 1 << 16  # bytes of lines that decide among the encodings before Unicode
-
-
-@dataclass(frozen=True, slots=True)
-class Script:
-    """What text in an encoding of another script looks like in bytes.
-
-    A *run* is of its characters, of *width* bytes each, or else one byte on its own;
-    *rare* finds nothing in a character of everyday use, and something in any other. In
-    real text most characters are everyday ones and stand in runs; where Latin letters
-    have an accent here and a curly quote there, they don't.
-    """
-
-    encoding: str
-    width: int
-    run: re.Pattern[bytes]
-    rare: re.Pattern[bytes]
-
-    def share(self, text: bytes) -> float:
-        """Return the share of what isn't ASCII that stands in everyday runs."""
-        runs = self.run.findall(text)
-        long = [each for each in runs if len(each) > 2]  # noqa: PLR2004 - three letters
-        common = sum(self.rare.findall(each).count(b"") for each in long)
-        total = sum(-(-len(each) // self.width) for each in runs)
-        return common / total if total else 0.0
-
-
-SCRIPTS = (
-    Script(
-        "cp932",
-        2,
-        re.compile(rb"(?:[\x81-\x9f\xe0-\xfc][\x40-\x7e\x80-\xfc])+|[\x80-\xff]"),
-        re.compile(rb"[\x81-\x84\x88-\x97].|(..)", re.DOTALL),
-    ),
-    Script(
-        "gb18030",
-        2,
-        re.compile(rb"(?:[\x81-\xfe][\x40-\x7e\x80-\xfe])+|[\x80-\xff]"),
-        re.compile(rb"[\xa1-\xa9\xb0-\xd7][\xa1-\xfe]|(..)", re.DOTALL),
-    ),
-    Script(
-        "cp1251",
-        1,
-        re.compile(rb"[\xc0-\xff\xa8\xb8]+|[\x80-\xff]"),
-        re.compile(rb"[\xc0-\xff\xa8\xb8]|(.)"),
-    ),
-)
-EVERYDAY = 0.7  # the share from which on a script is believed in
 
 
 def _mark_undecodable(error: UnicodeError) -> tuple[str, int]:
@@ -109,20 +44,6 @@ def _mark_undecodable(error: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error(ERRORS, _mark_undecodable)
-
-
-@dataclass(frozen=True, slots=True)
-class Encoding:
-    """How a source's bytes are text. *mark* is the length of its byte-order mark."""
-
-    name: str
-    mark: int = 0
-    guessed: bool = False
-
-    @property
-    def title(self) -> str:
-        """What people call it."""
-        return NAMES.get(self.name, self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,82 +163,28 @@ def find_newline(text: str) -> str:
     return "\r" if alone > bare.count("\n") else "\n"
 
 
-def find_encoding(source: BinaryIO, given: str | None = None) -> Encoding:
-    """Return the *given* encoding, or the one that the bytes of *source* speak for."""
-    source.seek(0)
-    head = read_up_to(source, EVIDENCE)
-    if given:
-        return _given_encoding(given, head)
-    for mark, name in MARKS:
-        if head.startswith(mark):
-            return Encoding(name, len(mark))
-    if found := find_utf16(head):
-        return Encoding(found, guessed=True)
-    return _judge_bytes(source)
-
-
-def _given_encoding(given: str, head: bytes) -> Encoding:
-    name = _codec_name(given)
-    marked = {own: mark for mark, own in MARKS if own.startswith(name)}
-    for own, mark in marked.items():
-        if head.startswith(mark):
-            return Encoding(own, len(mark))
-    if name == "utf-16" and (found := find_utf16(head)):
-        return Encoding(found)
-    return Encoding(next(iter(marked)) if name in {"utf-16", "utf-32"} else name)
-
-
-def _codec_name(given: str) -> str:
-    try:
-        name = codecs.lookup(given).name.removesuffix("-sig").replace("_", "-")
-        wide = name.startswith(("utf-16", "utf-32"))
-        readable = wide or ASCII_PROBE.decode(name) == ASCII_PROBE.decode("ascii")
-    except (LookupError, ValueError):
-        readable = False
-    if not readable:
-        message = f"The encoding {given!r} can't be read. Try utf-8, utf-16 or cp1252."
-        raise UsageError(message)
-    return name
-
-
 def find_utf16(head: bytes) -> str | None:
-    """Return which UTF-16 the *head* of a source is that has no byte-order mark.
+    """Return which UTF-16 or UTF-32 a source is that has no byte-order mark.
 
-    In it every other byte of a delimiter, a digit or a Latin letter is NUL, lines end
-    in it as well, and there are no control characters.
+    In UTF-16 every other byte of a delimiter, a digit or a Latin letter is NUL, lines
+    end in it as well, and there are no control characters. In UTF-32 the first two or
+    the last two bytes of every character are NUL, but for rare ones.
     """
+    fours = head[: len(head) // 4 * 4]
+    for name, outer, inner in (("utf-32-le", 3, 2), ("utf-32-be", 0, 1)):
+        high = fours[outer::4] + fours[inner::4]
+        if fours and len(high.strip(b"\x00\x01")) == 0 and _is_wide(fours, name):
+            return name
     pairs = head[: len(head) // 2 * 2]
     first, second = pairs[::2].count(0), pairs[1::2].count(0)
-    little = second > first
+    name = "utf-16-le" if second > first else "utf-16-be"
     if max(first, second) * 20 < len(pairs) or min(first, second) * 10 > first + second:
         return None
-    name = "utf-16-le" if little else "utf-16-be"
-    text = pairs.decode(name, ERRORS)
+    return name if _is_wide(pairs, name) else None
+
+
+def _is_wide(raw: bytes, name: str) -> bool:
+    text = raw.decode(name, ERRORS)
     strange = len(UTF16_STRANGE.findall(text))
-    ends = 2 * len(LINE_ENDS.findall(text)) >= len(re.findall(b"[\r\n]", pairs))
-    return name if text and ends and strange <= 1 else None
-
-
-def _judge_bytes(source: BinaryIO) -> Encoding:
-    """Judge text without NULs by the characters beyond ASCII, wherever they begin."""
-    source.seek(0)
-    sound = unsound = 0
-    evidence = b""
-    while sound + unsound < ENOUGH and (raw := read_up_to(source, PIECE)):
-        raw += source.readline(LIMIT)
-        if raw.isascii():
-            continue
-        text = raw.decode("utf-8", ERRORS)
-        unsound += text.count(UNDECODABLE)
-        sound += len(raw) - len(text)  # about one for each character of several bytes
-        evidence += b"\n".join(line for line in raw.split(b"\n") if not line.isascii())
-    if sound >= unsound:
-        return Encoding("utf-8")
-    return Encoding(guess_legacy(evidence[:EVIDENCE]), guessed=True)
-
-
-def guess_legacy(evidence: bytes) -> str:
-    """Guess the encoding of text that isn't Unicode: often it's Windows-1252."""
-    shares = {script.encoding: script.share(evidence) for script in SCRIPTS}
-    best = max(shares, key=lambda encoding: shares[encoding])
-    return best if shares[best] >= EVERYDAY else "cp1252"
+    ends = 2 * len(LINE_ENDS.findall(text)) >= len(re.findall(b"[\r\n]", raw))
+    return bool(text) and ends and strange <= 1

@@ -8,23 +8,40 @@ formulas are never run: a formula is what its cell last showed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, BinaryIO, NamedTuple
 
 from batchfx.errors import SourceError
-from batchfx.files.xlsx_blocks import Table, blocks, make_fills, records
-from batchfx.files.xlsx_cells import CellReader
+from batchfx.files.grids import Grid, grid_beside, grid_rows, grid_survey
+from batchfx.files.names import matches
+from batchfx.files.sheet_options import SheetOptions
+from batchfx.files.xlsx_beside import Beside
+from batchfx.files.xlsx_blocks import Record, Table, blocks, make_fills, records
+from batchfx.files.xlsx_cells import CellReader, Cells
 from batchfx.files.xlsx_formats import read_formats
-from batchfx.files.xlsx_header import Header, SeenRow, find_header, stated_header
+from batchfx.files.xlsx_header import (
+    Header,
+    SeenRow,
+    counted_header,
+    expected_header,
+    find_header,
+    refuse_repeated,
+    stated_header,
+)
 from batchfx.files.xlsx_package import Package
-from batchfx.files.xlsx_references import column_index, column_letters
-from batchfx.files.xlsx_rows import sheet_rows
+from batchfx.files.xlsx_references import (
+    Range,
+    column_index,
+    column_letters,
+    row_ranges,
+)
 from batchfx.files.xlsx_sheets import CONTEXT_ROWS, Choice, choose_sheet, seen_rows
 from batchfx.files.xlsx_strings import SharedStrings
-from batchfx.files.xlsx_survey import Survey, survey_sheet
+from batchfx.files.xlsx_survey import Survey
 from batchfx.files.xlsx_warnings import (
     above_warnings,
+    beside_warnings,
     hidden_column_warnings,
     hidden_row_warnings,
     merge_warnings,
@@ -35,11 +52,16 @@ from batchfx.model.blocks import Block
 from batchfx.model.issues import Issue
 from batchfx.model.sources import Layout
 
+XLSX = "an Excel workbook: a ZIP archive with a workbook part in it"
+TABLE_COLUMNS = ("columns", "ignored")  # settings
 
-class _Opened(NamedTuple):
-    package: Package
+
+class Opened(NamedTuple):
+    """A workbook of any format, while it is open."""
+
+    package: Package | Grid
     workbook: Workbook
-    cells: CellReader
+    cells: Cells
 
 
 class _Table(NamedTuple):
@@ -48,45 +70,61 @@ class _Table(NamedTuple):
     seen: Sequence[SeenRow]
     header: Header
     columns: Sequence[int]
+    hidden: Sequence[int]  # columns of the table
+    beside: Beside
 
 
-def inspect_xlsx(
-    source: BinaryIO, *, sheet: str | None = None, header_row: int | None = None
-) -> Layout:
+def inspect_xlsx(source: BinaryIO, **overrides: Any) -> Layout:
     """Find the table in a workbook: its sheet, its column names, its columns.
 
-    Hidden rows and columns are read like the others; cells that are merged downward
-    give their content to the rows below. Both are said in the warnings, and so is
-    every guess. The settings are ``sheet``, ``part``, ``columns`` (their letters),
-    ``header_rows``, ``date1904`` and ``merged``.
+    If nothing else is said, hidden rows and columns are read like the others, and cells
+    that are merged downward give their content to the rows below. That is said in the
+    warnings, and so is every guess, and what stands beside the table and isn't read.
 
     Args:
         source: The file, seekable; it stays open.
-        sheet: The sheet's name, for a workbook that has several.
-        header_row: The sheet's row with the column names (the last, if several).
+        overrides: What is known of the table, as `SheetOptions` has it.
 
     Raises:
         SourceError: ``empty_file``, ``wrong_format``, ``unsupported_format``,
             ``encrypted``, ``corrupt``, ``unsafe_file``, ``too_many_columns``,
-            ``no_such_sheet``, ``choose_sheet`` or ``no_header``.
+            ``no_such_sheet``, ``choose_sheet``, ``no_header`` or ``duplicate_header``.
+        UsageError: An override is impossible.
 
     """
     with _opened(source) as opened:
-        table = _find_table(opened, sheet, header_row)
+        return inspect_sheets(opened, SheetOptions(**overrides), "xlsx", XLSX)
+
+
+def inspect_sheets(
+    opened: Opened, given: SheetOptions, name: str, reason: str
+) -> Layout:
+    """Find the table in an open workbook of the format *name*, for that *reason*.
+
+    Raises:
+        SourceError: As `inspect_xlsx`.
+
+    """
+    table = _find_table(opened, given)
     header, columns = table.header, table.columns
+    ignored = sorted({*table.beside.columns, *table.hidden} - set(columns))
     return Layout(
-        format="xlsx",
+        format=name,
         header=tuple(header.names.get(column, "") for column in columns),
         header_row=header.rows[-1],
         settings={
             "sheet": table.choice.sheet.name,
             "part": table.choice.part,
             "columns": [column_letters(column) for column in columns],
+            "ignored": [column_letters(column) for column in ignored],
             "header_rows": list(header.rows),
+            "skip_after_header": given.skip_after_header,
             "date1904": opened.workbook.date1904,
-            "merged": bool(_downward(table)),
+            "merged": bool(_downward(table)) and given.merged == "fill",
+            "hidden_rows": given.hidden_rows,
         },
-        warnings=tuple(_warnings(table, guessed=header_row is None)),
+        warnings=tuple(_warnings(table, given)),
+        reasons={"format": reason, **_reasons(table, given)},
     )
 
 
@@ -100,8 +138,9 @@ def read_xlsx(
 
     Numbers, dates, times and durations are text as `xlsx_values` makes it. A cell that
     shows an error keeps it as text and has the fault ``error_value``; a formula without
-    a result is an empty cell with the fault ``no_cached_value``; content beside the
-    table is the fault ``outside_table`` of its row.
+    a result is an empty cell with the fault ``no_cached_value``; a line of totals or a
+    note below the table has the fault ``not_a_record``; content beside the table that
+    the layout doesn't know of is the fault ``outside_table`` of its row.
 
     Args:
         source: The file, seekable; it stays open, and is not to be moved meanwhile.
@@ -113,56 +152,118 @@ def read_xlsx(
         SourceError: ``corrupt``, ``unsafe_file`` or ``too_many_columns``.
 
     """
-    after = max(layout.header_row, (position or {}).get("row", 0))
-    part = layout.settings["part"]
-    table = Table([column_index(letters) for letters in layout.settings["columns"]])
-    with _opened(source) as (package, _, cells):
-        merged = layout.settings["merged"]
-        merges = survey_sheet(package, part).merges if merged else ()
-        fills = make_fills(merges, table, layout.header_row)
-        found = records(sheet_rows(package, part), table, cells, fills, after)
-        yield from blocks(found, table, cells, rows, after)
+    with _opened(source) as opened:
+        yield from read_sheets(opened, layout, rows, position)
+
+
+def read_sheets(
+    opened: Opened,
+    layout: Layout,
+    rows: int,
+    position: Mapping[str, Any] | None = None,
+) -> Iterator[Block]:
+    """Yield the records of an open workbook, as `read_xlsx` does.
+
+    Raises:
+        SourceError: As `read_xlsx`.
+
+    """
+    package, _, cells = opened
+    settings = layout.settings
+    reached = position or {}
+    start = layout.header_row + settings["skip_after_header"]
+    after = max(start, reached.get("row", 0))
+    noted = bool(reached.get("noted"))
+    part, merged = settings["part"], settings["merged"]
+    skips = settings["hidden_rows"] == "skip"
+    columns, ignored = (
+        [column_index(letters) for letters in settings[name]] for name in TABLE_COLUMNS
+    )
+    table = Table(columns, ignored)
+    survey = grid_survey(package, part) if merged or skips else Survey()
+    fills = make_fills(survey.merges if merged else (), table, layout.header_row)
+    skipped = sorted(survey.hidden_rows) if skips else []
+    found = records(grid_rows(package, part), table, cells, fills, after)
+    shown = _without(found, skipped)
+    yield from blocks(shown, table, cells, rows, after, noted=noted, skipped=skipped)
 
 
 @contextmanager
-def _opened(source: BinaryIO) -> Iterator[_Opened]:
+def _opened(source: BinaryIO) -> Iterator[Opened]:
     with Package(source) as package:
         workbook = read_workbook(package)
         formats = read_formats(package, workbook.styles)
         with SharedStrings(package, workbook.strings) as strings:
             cells = CellReader(formats, strings, date1904=workbook.date1904)
-            yield _Opened(package, workbook, cells)
+            yield Opened(package, workbook, cells)
 
 
-def _find_table(opened: _Opened, sheet: str | None, header_row: int | None) -> _Table:
+def _without(found: Iterable[Record], skipped: Sequence[int]) -> Iterable[Record]:
+    if not skipped:
+        return found
+    numbers = set(skipped)
+    return (record for record in found if record.number not in numbers)
+
+
+def _find_table(opened: Opened, given: SheetOptions) -> _Table:
     package, workbook, cells = opened
-    choice = choose_sheet(package, workbook.sheets, cells, sheet)
-    survey = survey_sheet(package, choice.part)
+    choice = choose_sheet(
+        package, workbook.sheets, cells, given.sheet, given.expected_columns
+    )
+    survey = grid_survey(package, choice.part)
     seen = choice.top
-    if seen is None or header_row is not None:
-        first = max(1, (header_row or 1) - CONTEXT_ROWS)
-        seen = seen_rows(sheet_rows(package, choice.part), cells, first)
-    header = _header(choice, seen, survey, header_row)
-    return _Table(choice, survey, seen, header, _columns(header, seen))
+    if seen is None or given.header_row is not None:
+        context = max(CONTEXT_ROWS, given.header_rows or 0)
+        first = max(1, (given.header_row or 1) - context)
+        seen = seen_rows(grid_rows(package, choice.part), cells, first)
+    header = _header(choice, seen, survey, given)
+    last = header.rows[-1] + given.skip_after_header
+    columns = _columns(
+        header, [row for row in seen if not header.rows[-1] < row.number <= last]
+    )
+    beside = grid_beside(package, choice.part, columns, last)
+    hidden = [column for column in columns if column in survey.hidden_columns]
+    if given.hidden_columns == "skip":
+        columns = [column for column in columns if column not in hidden]
+        _refuse_none(columns, choice.sheet.name)
+    own = _own_cells(header, seen)
+    refuse_repeated(
+        {c: header.names[c] for c in columns if c in own & header.names.keys()}
+    )
+    return _Table(choice, survey, seen, header, columns, hidden, beside)
 
 
 def _header(
-    choice: Choice, seen: Sequence[SeenRow], survey: Survey, header_row: int | None
+    choice: Choice, seen: Sequence[SeenRow], survey: Survey, given: SheetOptions
 ) -> Header:
     name = choice.sheet.name
+    row, count, merges = given.header_row, given.header_rows, survey.merges
     if not seen:
-        message = f"Sheet '{name}' has nothing in it{' there' if header_row else ''}."
+        message = f"Sheet '{name}' has nothing in it{' there' if row else ''}."
         raise SourceError("empty_file", message, sheet=name)
-    if header_row is not None:
-        header = stated_header(seen, survey.merges, header_row)
-        problem = f"Row {header_row} of sheet '{name}' is blank"
+    if row is not None:
+        header = stated_header(seen, merges, row, count)
+        problem = f"Row {row} of sheet '{name}' is blank"
     else:
-        header = find_header(seen, survey.merges)
+        header = _found_header(seen, merges, given)
         problem = f"No row of sheet '{name}' looks like column names"
     if header is None or not header.names:
         message = f"{problem}. Say in which row the column names are."
         raise SourceError("no_header", message, sheet=name)
     return header
+
+
+def _found_header(
+    seen: Sequence[SeenRow], merges: Sequence[Range], given: SheetOptions
+) -> Header | None:
+    if given.expected_columns:
+        wanted = given.expected_columns
+        header = expected_header(seen, merges, wanted, given.header_rows)
+        if header is not None:
+            return header
+    if given.header_rows:
+        return counted_header(seen, merges, given.header_rows)
+    return find_header(seen, merges)
 
 
 def _columns(header: Header, seen: Sequence[SeenRow]) -> list[int]:
@@ -172,7 +273,7 @@ def _columns(header: Header, seen: Sequence[SeenRow]) -> list[int]:
     columns; what stands farther away is beside the table.
     """
     last = header.rows[-1]
-    own = {column for row in seen if row.number in header.rows for column in row.cells}
+    own = _own_cells(header, seen)
     used = {column for row in seen if row.number > last for column in row.cells}
     named = {column for column in header.names if column in own or column in used}
     left, right = min(named), max(named)
@@ -181,6 +282,17 @@ def _columns(header: Header, seen: Sequence[SeenRow]) -> list[int]:
     while right + 1 in used:
         right += 1
     return sorted(named | {column for column in used if left <= column <= right})
+
+
+def _refuse_none(columns: Sequence[int], name: str) -> None:
+    if not columns:
+        message = f"All columns of sheet '{name}' are hidden, so nothing is to be read."
+        raise SourceError("no_header", message, sheet=name)
+
+
+def _own_cells(header: Header, seen: Sequence[SeenRow]) -> set[int]:
+    """Return the columns with a cell of their own in the header, unlike merged ones."""
+    return {column for row in seen if row.number in header.rows for column in row.cells}
 
 
 def _downward(table: _Table) -> list[str]:
@@ -195,14 +307,36 @@ def _downward(table: _Table) -> list[str]:
     ]
 
 
-def _warnings(table: _Table, *, guessed: bool) -> Iterator[Issue]:
+def _warnings(table: _Table, given: SheetOptions) -> Iterator[Issue]:
     header, survey = table.header, table.survey
     above = [row.number for row in table.seen if row.number < header.rows[0]]
+    guessed = given.header_row is None
     hidden_rows = [row for row in survey.hidden_rows if row > header.rows[-1]]
-    hidden_columns = [each for each in survey.hidden_columns if each in table.columns]
-    names = {column: header.names.get(column, "") for column in hidden_columns}
+    names = {column: header.names.get(column, "") for column in table.hidden}
     yield from sheet_warnings(table.choice.sheet.name, table.choice.others)
     yield from above_warnings(above if guessed else [], header.rows[-1])
-    yield from hidden_row_warnings(hidden_rows, filtered=survey.filtered)
-    yield from hidden_column_warnings(names)
-    yield from merge_warnings(_downward(table))
+    yield from hidden_row_warnings(
+        hidden_rows, given.hidden_rows, filtered=survey.filtered
+    )
+    yield from hidden_column_warnings(names, given.hidden_columns)
+    yield from merge_warnings(_downward(table), filled=given.merged == "fill")
+    yield from beside_warnings(table.beside.cells, table.beside.count)
+
+
+def _reasons(table: _Table, given: SheetOptions) -> dict[str, str]:
+    rows = table.header.rows
+    letters = [column_letters(column) for column in table.columns]
+    return {
+        "sheet": f"'{table.choice.sheet.name}': {table.choice.reason}",
+        "header_row": f"{row_ranges(rows)}: {_header_reason(table, given)}",
+        "columns": f"{letters[0]} to {letters[-1]}, with {len(letters)} in use",
+    }
+
+
+def _header_reason(table: _Table, given: SheetOptions) -> str:
+    if given.header_row is not None:
+        return "as was stated"
+    expected = given.expected_columns
+    if found := matches(table.header.names.values(), expected):
+        return f"{found} of {len(expected)} expected columns are there"
+    return "the first with a name for most columns that are in use below"

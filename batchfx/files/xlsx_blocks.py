@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,8 @@ from typing import NamedTuple, NoReturn
 import polars as pl
 
 from batchfx.errors import SourceError
-from batchfx.files.xlsx_cells import CellReader, Column
+from batchfx.files.csv_notes import TOTAL, is_total
+from batchfx.files.xlsx_cells import Cells, Column
 from batchfx.files.xlsx_references import Range, column_indexes, column_letters
 from batchfx.files.xlsx_rows import StoredRow
 from batchfx.model.blocks import (
@@ -30,21 +32,30 @@ from batchfx.model.blocks import (
 BLOCK_TEXT_LIMIT = 512 * 1024**2  # characters
 CACHED_PLACES = 4096
 NAMED_CELLS = 5  # in the message about cells beside the table
+IGNORED = -1  # the place of a cell that is no matter
+HELD_NOTES = 100  # rows at the end of a sheet that may be notes
+LEAST_WIDTH = 3  # of a table where a row with one cell is remarkable
 PLAIN_KINDS = Kind.TEXT + Kind.EMPTY  # of rows that need no kinds
 
 
 class Table:
-    """The columns of a sheet that are read, by index from 0, ascending."""
+    """The columns of a sheet that are read, by index from 0, ascending.
 
-    def __init__(self, columns: Sequence[int]) -> None:
+    What stands in an *ignored* column is no matter at all.
+    """
+
+    def __init__(self, columns: Sequence[int], ignored: Iterable[int] = ()) -> None:
         self.width = len(columns)
         self._letters = tuple(map(column_letters, columns))
-        self._place = {column: place for place, column in enumerate(columns)}
+        self._place = dict.fromkeys(ignored, IGNORED)
+        self.ignores = bool(self._place)
+        self._place |= {column: place for place, column in enumerate(columns)}
         self.places = lru_cache(CACHED_PLACES)(self._places)
 
     def place(self, column: int) -> int | None:
         """Return the position in a block of the sheet's *column*."""
-        return self._place.get(column)
+        place = self._place.get(column)
+        return None if place == IGNORED else place
 
     def _places(self, letters: tuple[str, ...]) -> tuple[int | None, ...] | None:
         """Return the place of each cell of a row; None if they are just the table's."""
@@ -54,12 +65,18 @@ class Table:
 
 
 class Record(NamedTuple):
-    """A row laid out in the table's columns; *outside* are its other cells."""
+    """A row laid out in the table's columns; *outside* are its other cells.
+
+    A row with a *fault* is no record, and has no cells; *noted* are such rows below the
+    last record.
+    """
 
     number: int
     attributes: Sequence[str]
     stored: Sequence[str]
     outside: tuple[tuple[str, str, str], ...] = ()
+    fault: Fault | None = None
+    noted: bool = False
 
 
 class Fill(NamedTuple):
@@ -108,7 +125,7 @@ def make_fills(merges: Iterable[Range], table: Table, header_row: int) -> Fills:
 
 
 def records(
-    rows: Iterable[StoredRow], table: Table, cells: CellReader, fills: Fills, after: int
+    rows: Iterable[StoredRow], table: Table, cells: Cells, fills: Fills, after: int
 ) -> Iterator[Record]:
     """Yield the records of *rows* beyond row *after*; blank ones are left out."""
     for row in rows:
@@ -122,6 +139,8 @@ def records(
             record = Record(number, attributes, stored)
         else:
             record = _laid_out(row, places, table.width)
+            if table.ignores and _is_beside(record, cells):
+                continue
         if fills.merges:
             record = fills.apply(record)
         if number > after:
@@ -129,27 +148,115 @@ def records(
 
 
 def blocks(
-    found: Iterable[Record], table: Table, cells: CellReader, rows: int, after: int
+    found: Iterable[Record],
+    table: Table,
+    cells: Cells,
+    rows: int,
+    after: int,
+    *,
+    noted: bool = False,
+    skipped: Sequence[int] = (),
 ) -> Iterator[Block]:
     """Cut records into blocks of *rows*; the last may be shorter.
 
     The sheet's rows between records count as blank, stored or not; those after the
-    last record don't.
+    last record don't. Totals and notes below the table are no records (`judged`).
+
+    Args:
+        found: The records beyond row *after*.
+        table: Their columns.
+        cells: Reads them.
+        rows: Records in a block.
+        after: The row that was read last, or that of the header.
+        noted: That row was a note below the table, says its position.
+        skipped: Rows that are left out and not counted, ascending.
+
     """
     batch: list[Record] = []
     size = 0
-    for record in found:
+    for record in judged(found, table, cells, after, noted=noted):
         batch.append(record)
         size += sum(map(len, record.stored))
         if size > BLOCK_TEXT_LIMIT:
             _refuse_size()
         if len(batch) == rows:
-            yield _block(batch, table, cells, after)
+            yield _block(batch, table, cells, _between(batch, after, skipped))
             after = record.number
             batch = []
             size = 0
     if batch:
-        yield _block(batch, table, cells, after)
+        yield _block(batch, table, cells, _between(batch, after, skipped))
+
+
+def judged(
+    found: Iterable[Record], table: Table, cells: Cells, after: int, *, noted: bool
+) -> Iterator[Record]:
+    """Yield *found*, with the fault ``not_a_record`` for totals and notes.
+
+    These are lines of totals, as in text files, and of the last rows those with a word
+    for a total and otherwise numbers, and those with a single cell below a blank row.
+    """
+    if table.width < LEAST_WIDTH:
+        yield from found
+        return
+    held: list[Record] = []
+    for record in found:
+        apart = noted or bool(held) or record.number > after + 1
+        after, noted = record.number, False
+        if len(held) < HELD_NOTES and _may_be_note(record, cells, apart=apart):
+            held.append(record)
+            continue
+        yield from (_without_totals(each, cells) for each in held)
+        held.clear()
+        yield _without_totals(record, cells)
+    yield from (_as_note(each, cells)._replace(noted=True) for each in held)
+
+
+def _may_be_note(record: Record, cells: Cells, *, apart: bool) -> bool:
+    empty = record.stored.count("")
+    if apart and empty == len(record.stored) - 1:
+        return True
+    if not empty:
+        return False
+    pairs = zip(record.attributes, record.stored, strict=True)
+    filled = ((attributes, stored) for attributes, stored in pairs if stored)
+    label = cells.cell(*next(filled, ("", ""))).text.strip().casefold()
+    if not TOTAL.fullmatch(label):
+        return False
+    return all(cells.cell(*each).kind is Kind.NUMBER for each in filled)
+
+
+def _without_totals(record: Record, cells: Cells) -> Record:
+    width = len(record.stored)
+    if record.stored.count("") < width // 2:
+        return record
+    return _as_note(record, cells) if is_total(_texts(record, cells), width) else record
+
+
+def _as_note(record: Record, cells: Cells) -> Record:
+    texts = _texts(record, cells)
+    label = next(filter(None, texts), None)
+    message = "This is a line of totals or a note, not a record."
+    fault = Fault("not_a_record", message, value=label, fields=tuple(texts))
+    empty = ("",) * len(texts)
+    return Record(record.number, empty, empty, fault=fault)
+
+
+def _texts(record: Record, cells: Cells) -> list[str]:
+    pairs = zip(record.attributes, record.stored, strict=True)
+    return [cells.cell(*pair).text.strip() for pair in pairs]
+
+
+def _between(batch: Sequence[Record], after: int, skipped: Sequence[int]) -> int:
+    """Return how many rows between those of *batch* are blank."""
+    last = batch[-1].number
+    left_out = bisect_right(skipped, last) - bisect_right(skipped, after)
+    return last - after - len(batch) - left_out
+
+
+def _is_beside(record: Record, cells: Cells) -> bool:
+    """Tell whether a row has content in ignored columns only."""
+    return not record.outside and cells.is_blank(record.attributes, record.stored)
 
 
 def _laid_out(row: StoredRow, places: Sequence[int | None], width: int) -> Record:
@@ -158,21 +265,18 @@ def _laid_out(row: StoredRow, places: Sequence[int | None], width: int) -> Recor
     for place, *cell in zip(places, *row[1:], strict=True):
         if place is None:
             outside.append((cell[0], cell[1], cell[2]))
-        else:
+        elif place != IGNORED:
             attributes[place], stored[place] = cell[1:]
     return Record(row.number, attributes, stored, tuple(outside))
 
 
-def _block(
-    batch: Sequence[Record], table: Table, cells: CellReader, after: int
-) -> Block:
+def _block(batch: Sequence[Record], table: Table, cells: Cells, blank: int) -> Block:
     attributes = zip(*(record.attributes for record in batch), strict=True)
     stored = zip(*(record.stored for record in batch), strict=True)
     columns = [cells.column(*pair) for pair in zip(attributes, stored, strict=True)]
     _check_size(columns)
     faults = _faults(batch, columns, cells)
     texts = {column_name(i): column.values for i, column in enumerate(columns)}
-    last = batch[-1].number
     frame = pl.DataFrame(
         {
             ROW: [record.number for record in batch],
@@ -185,7 +289,9 @@ def _block(
         },
         schema=block_schema(table.width),
     )
-    return Block(frame, blank=last - after - len(batch), position={"row": last})
+    last = batch[-1]
+    noted = {"noted": True} if last.noted else {}
+    return Block(frame, blank=blank, position={"row": last.number, **noted})
 
 
 def _check_size(columns: Sequence[Column]) -> None:
@@ -215,20 +321,20 @@ def _row_kinds(columns: Sequence[Column], height: int) -> Sequence[str | None]:
 
 
 def _faults(
-    batch: Sequence[Record], columns: Sequence[Column], cells: CellReader
+    batch: Sequence[Record], columns: Sequence[Column], cells: Cells
 ) -> dict[int, list[Fault]]:
     faults: dict[int, list[Fault]] = defaultdict(list)
     for place, column in enumerate(columns):
         for index, fault in column.faults:
             faults[index].append(replace(fault, column=place))
-    for index, record in enumerate(batch):
+    odd = (pair for pair in enumerate(batch) if pair[1].outside or pair[1].fault)
+    for index, record in odd:
         beside = _outside_fault(record, cells) if record.outside else None
-        if beside is not None:
-            faults[index].append(beside)
+        faults[index] += filter(None, (record.fault, beside))
     return faults
 
 
-def _outside_fault(record: Record, cells: CellReader) -> Fault | None:
+def _outside_fault(record: Record, cells: Cells) -> Fault | None:
     """Return the fault of a row with content beside the table, if it has any."""
     values = {
         f"{letters}{record.number}": text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
@@ -25,6 +26,7 @@ ATTRIBUTE = re.compile(r' ([a-z]+)="([^"]*)"')
 STYLE = re.compile(r"[0-9]{1,9}")
 SHARED = 't="s"'
 NO_RESULT = "formula without a result"  # in the place of a cell's attributes
+ERROR = "error"  # the same, of a cell that shows one
 BOOLEANS = {"1": "true", "0": "false", "true": "true", "false": "false"}
 CACHED_MOMENTS = 8192
 CACHED_READINGS = 4096
@@ -53,20 +55,17 @@ class Column(NamedTuple):
     faults: list[tuple[int, Fault]]
 
 
-class CellReader:
-    """Reads cells of one workbook.
+class Cells(ABC):
+    """Reads cells of one workbook, which are given as pairs of texts.
 
-    A cell is given as a pair of texts: its attributes as they stand in the XML, but for
-    its name (``' s="1" t="s"'``), and what its value element holds.
+    The first says how the cell is to be read, the second is what is stored in it.
     """
 
-    def __init__(
-        self, formats: Sequence[NumberFormat], strings: SharedStrings, *, date1904: bool
-    ) -> None:
-        self._formats = formats
-        self._strings = strings
-        self._date1904 = date1904
+    def __init__(self) -> None:
         self.reading = lru_cache(CACHED_READINGS)(self._reading)
+
+    @abstractmethod
+    def _reading(self, attributes: str) -> Reading: ...
 
     def cell(self, attributes: str, stored: str) -> Odd:
         """Return the text, kind and fault of one cell."""
@@ -78,15 +77,9 @@ class CellReader:
             return value
         return Odd(value, reading.kind if value else Kind.EMPTY)
 
-    def is_blank(self, attributes: Sequence[str], stored: Sequence[str]) -> bool:
+    def is_blank(self, attributes: Sequence[str], stored: Sequence[str]) -> bool:  # noqa: ARG002 - where a text is only named, they say so
         """Tell whether no cell of a row has more than white space in it."""
-        shared = []
-        for attribute, text in zip(attributes, stored, strict=True):
-            if text and not text.isspace():
-                if SHARED not in attribute:
-                    return False
-                shared.append(text)
-        return not (shared and self._has_text(shared))
+        return not any(text and not text.isspace() for text in stored)
 
     def column(self, attributes: Sequence[str], stored: Sequence[str]) -> Column:
         """Return the cells of one column of a block."""
@@ -98,9 +91,6 @@ class CellReader:
         if "" in values or set(map(type, values)) != {str}:
             return _settle([(reading.kind, value) for value in values])
         return Column(cast(Sequence[str], values), reading.kind, [])
-
-    def _has_text(self, numbers: Sequence[str]) -> bool:
-        return any(self._strings.text(number).strip() for number in numbers)
 
     def _mixed(
         self, attributes: Sequence[str], stored: Sequence[str]
@@ -118,20 +108,49 @@ class CellReader:
                 cells[index] = (reading.kind, value)
         return cells
 
+
+class TypedCells(Cells):
+    """Takes cells as they are.
+
+    The first text is a cell's `Kind`, `ERROR` or `NO_RESULT`.
+    """
+
     def _reading(self, attributes: str) -> Reading:
         if attributes == NO_RESULT:
             return _one_by_one(Kind.EMPTY, _without_result)
+        if attributes == ERROR:
+            return _one_by_one(Kind.TEXT, _error)
+        return Reading(Kind(attributes or Kind.EMPTY), _unchanged)
+
+
+class FormattedCells(TypedCells):
+    """Takes cells as they are, but for numbers, whose format says what they are.
+
+    The first text is that of `TypedCells`, or for a number ``' s="1"'`` with the number
+    of its style.
+    """
+
+    def __init__(self, formats: Sequence[NumberFormat], *, date1904: bool) -> None:
+        super().__init__()
+        self._formats = formats
+        self._date1904 = date1904
+
+    def _reading(self, attributes: str) -> Reading:
+        if attributes and not attributes.startswith(" "):
+            return super()._reading(attributes)
         named = dict(ATTRIBUTE.findall(attributes))
+        style = named.get("s", "0")
         kind = named.get("t", "n")
-        if kind == "n":
-            return self._number_reading(named.get("s", "0"))
+        return self._number_reading(style) if kind == "n" else self._other_reading(kind)
+
+    def _other_reading(self, kind: str) -> Reading:
+        """Return how to read what isn't a number."""
         readings = {
-            "s": Reading(Kind.TEXT, self._strings.texts),
             "b": _one_by_one(Kind.BOOLEAN, _boolean),
             "e": _one_by_one(Kind.TEXT, _error),
             "d": _one_by_one(Kind.DATE, _iso),
         }
-        return readings.get(kind, _one_by_one(Kind.TEXT, decode_escapes))
+        return readings.get(kind, Reading(Kind.TEXT, _texts))
 
     def _number_reading(self, style: str) -> Reading:
         index = int(style) if STYLE.fullmatch(style) else 0
@@ -147,8 +166,49 @@ class CellReader:
         return _one_by_one(Kind.DATE, _serial_reader(text))
 
 
+class CellReader(FormattedCells):
+    """Reads cells of an .xlsx workbook.
+
+    The first text is the cell's attributes as they stand in the XML, but for its name
+    (``' s="1" t="s"'``), the second what its value element holds.
+    """
+
+    def __init__(
+        self, formats: Sequence[NumberFormat], strings: SharedStrings, *, date1904: bool
+    ) -> None:
+        super().__init__(formats, date1904=date1904)
+        self._strings = strings
+
+    def is_blank(self, attributes: Sequence[str], stored: Sequence[str]) -> bool:
+        """Tell whether no cell of a row has more than white space in it."""
+        shared = []
+        for attribute, text in zip(attributes, stored, strict=True):
+            if text and not text.isspace():
+                if SHARED not in attribute:
+                    return False
+                shared.append(text)
+        return not (shared and self._has_text(shared))
+
+    def _has_text(self, numbers: Sequence[str]) -> bool:
+        return any(self._strings.text(number).strip() for number in numbers)
+
+    def _other_reading(self, kind: str) -> Reading:
+        if kind == "s":
+            return Reading(Kind.TEXT, self._strings.texts)
+        return super()._other_reading(kind)
+
+
 def _one_by_one(kind: Kind, convert: Callable[[str], str | Odd]) -> Reading:
     return Reading(kind, lambda stored: list(map(convert, stored)))
+
+
+def _unchanged(stored: Sequence[str]) -> Sequence[str | Odd]:
+    return stored
+
+
+def _texts(stored: Sequence[str]) -> Sequence[str | Odd]:
+    # One look at all of them costs less than one at each.
+    return list(map(decode_escapes, stored)) if "_x" in "".join(stored) else stored
 
 
 def _settle(cells: list[tuple[Kind, str | Odd]]) -> Column:

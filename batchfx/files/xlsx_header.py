@@ -12,7 +12,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from batchfx.files.xlsx_references import Range
+from batchfx.errors import SourceError
+from batchfx.files.names import has_expected, matches, repeated
+from batchfx.files.xlsx_references import Range, column_letters
 from batchfx.model.blocks import Kind
 
 SEARCHED_ROWS = 30
@@ -56,20 +58,95 @@ def find_header(rows: Sequence[SeenRow], merges: Sequence[Range]) -> Header | No
 
 
 def stated_header(
-    rows: Sequence[SeenRow], merges: Sequence[Range], number: int
+    rows: Sequence[SeenRow],
+    merges: Sequence[Range],
+    number: int,
+    count: int | None = None,
 ) -> Header | None:
     """Return the header whose last row is *number*; None when that row is blank.
 
-    Rows of group names above it belong to it.
+    It has *count* rows; where that isn't said, rows of group names above it belong to
+    it.
     """
     by_number = {row.number: row for row in rows}
     if number not in by_number:
         return None
-    first = number
-    while first - 1 in by_number and _groups(by_number[first - 1], merges):
+    first = number - (count or 1) + 1
+    while (
+        not count and first - 1 in by_number and _groups(by_number[first - 1], merges)
+    ):
         first -= 1
-    numbers = tuple(range(first, number + 1))
-    return Header(numbers, _names([by_number[each] for each in numbers], merges))
+    numbers = [each for each in range(first, number + 1) if each in by_number]
+    names = _names([by_number[each] for each in numbers], merges)
+    return Header(tuple(numbers), names)
+
+
+def counted_header(
+    rows: Sequence[SeenRow], merges: Sequence[Range], count: int
+) -> Header | None:
+    """Return the header that has *count* rows; None without a trace of one.
+
+    What looks like the header is its first row, unless rows of names stand above it.
+    """
+    found = find_header(rows, merges)
+    if found is None:
+        return None
+    named = {row.number for row in rows if _is_named(row, least=1)}
+    first = found.rows[0]
+    if len(found.rows) == 1:
+        while first - 1 in named and found.rows[0] - first < count - 1:
+            first -= 1
+    return stated_header(rows, merges, first + count - 1, count)
+
+
+def expected_header(
+    rows: Sequence[SeenRow],
+    merges: Sequence[Range],
+    expected: Sequence[str],
+    count: int | None,
+) -> Header | None:
+    """Return the header with most of the *expected* names, if one plainly has them.
+
+    Among equals it is the first. It has *count* rows, where that is said.
+    """
+    headers = [
+        header
+        for row in rows[:SEARCHED_ROWS]
+        if (header := stated_header(rows, merges, row.number, count))
+    ]
+    own = {row.number: [text for text, _ in row.cells.values()] for row in rows}
+    names = [
+        max(
+            (list(header.names.values()), own[header.rows[-1]]),
+            key=lambda each: matches(each, expected),
+        )
+        for header in headers
+    ]
+    best = max(range(len(headers)), key=lambda place: matches(names[place], expected))
+    return headers[best] if has_expected(names[best], expected) else None
+
+
+def most_matches(rows: Sequence[SeenRow], expected: Sequence[str]) -> int:
+    """Return how many of the *expected* names the row has that has most of them."""
+    return max(_matches(row, expected) for row in rows[:SEARCHED_ROWS])
+
+
+def refuse_repeated(names: Mapping[int, str]) -> None:
+    """Refuse a header that has one name twice.
+
+    Raises:
+        SourceError: ``duplicate_header``, with the ``names`` and their ``columns``.
+
+    """
+    if twice := repeated(names):
+        columns = [column_letters(each) for found in twice.values() for each in found]
+        message = (
+            f"More than one column is called {', '.join(map(repr, twice))} "
+            f"({', '.join(columns)}). Give every column a name of its own."
+        )
+        raise SourceError(
+            "duplicate_header", message, names=list(twice), columns=columns
+        )
 
 
 def _header(rows: Sequence[SeenRow], merges: Sequence[Range], first: SeenRow) -> Header:
@@ -81,6 +158,10 @@ def _header(rows: Sequence[SeenRow], merges: Sequence[Range], first: SeenRow) ->
         last = below
     numbers = tuple(range(first.number, last.number + 1))
     return Header(numbers, _names([by_number[each] for each in numbers], merges))
+
+
+def _matches(row: SeenRow, expected: Sequence[str]) -> int:
+    return matches((text for text, _ in row.cells.values()), expected)
 
 
 def _is_named(row: SeenRow, least: int) -> bool:
@@ -135,7 +216,7 @@ def _spread(row: SeenRow, merges: Iterable[Range]) -> dict[int, str]:
         if merge.first_column >= free and merge.first_column in texts:
             free = merge.last_column + 1
             covered = range(merge.first_column, free)
-            texts |= dict.fromkeys(covered, texts[merge.first_column])
+            texts = dict.fromkeys(covered, texts[merge.first_column]) | texts
     return texts
 
 

@@ -63,11 +63,11 @@ class Package:
     def __init__(self, source: BinaryIO) -> None:
         _check_start(source)
         try:
-            self._archive = zipfile.ZipFile(_BoundedReads(source))
+            self._archive = zipfile.ZipFile(BoundedReads(source))
         except ZIP_FAULTS as error:
             _refuse("the list of its parts at the end of the file", error)
         self._parts = {
-            _key(entry.filename): entry for entry in self._archive.infolist()
+            part_key(entry.filename): entry for entry in self._archive.infolist()
         }
 
     def __enter__(self) -> Self:
@@ -78,7 +78,7 @@ class Package:
 
     def find(self, name: str) -> str | None:
         """Return the key of the part called *name*, or None when there is none."""
-        key = _key(name)
+        key = part_key(name)
         return key if key in self._parts else None
 
     def chunks(self, part: str, limit: int = SMALL_PART_LIMIT) -> Iterator[bytes]:
@@ -119,7 +119,7 @@ class Package:
     def _resolve(self, folder: str, target: str) -> str:
         plain = target.replace("\\", "/")
         path = posixpath.normpath(posixpath.join("/", folder, plain))
-        return self.find(path) or _key(unquote(path))
+        return self.find(path) or part_key(unquote(path))
 
     def _open(self, part: str) -> zipfile.ZipExtFile:
         entry = self._parts.get(part)
@@ -140,8 +140,13 @@ class Package:
             _refuse(f"part '{part}'", error)
 
 
-class _BoundedReads:
-    """A file for `zipfile`, which would read a list of parts of any size at once."""
+class BoundedReads:
+    """A file for `zipfile`, which would read a list of parts of any size at once.
+
+    Raises:
+        SourceError: ``unsafe_file``, from `read`.
+
+    """
 
     def __init__(self, source: BinaryIO) -> None:
         self._source = source
@@ -149,16 +154,19 @@ class _BoundedReads:
         self.tell = source.tell
 
     def read(self, size: int = -1) -> bytes:
+        """Read as a file does, but no more than `DIRECTORY_LIMIT` bytes."""
         if size > DIRECTORY_LIMIT:
-            message = "The workbook claims to have more parts than any real one."
+            message = "The archive claims to have more parts than any real one."
             raise SourceError("unsafe_file", message)
         return self._source.read(size if size >= 0 else DIRECTORY_LIMIT)
 
     def seekable(self) -> bool:
+        """Return True: `seek` works."""
         return True
 
 
-def _key(name: str) -> str:
+def part_key(name: str) -> str:
+    """Return what the names of the same part have in common."""
     return name.replace("\\", "/").lstrip("/").casefold()
 
 
@@ -199,7 +207,7 @@ def _refuse_container(source: BinaryIO) -> NoReturn:
             raise SourceError("encrypted", message)
         tail = chunk[-len(ENCRYPTED_STREAM) :]
     message = (
-        "The file is an Excel 97-2003 workbook (.xls). "
-        "Open it in Excel and save it as .xlsx."
+        "The file is a document of an older Office program (.doc, .ppt, .xls). "
+        "Save or export the table as .xlsx or .csv."
     )
     raise SourceError("unsupported_format", message, found="xls")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import tempfile
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import lru_cache
 from typing import IO, Self
@@ -38,6 +38,8 @@ TEXT = re.compile(r"<si(?: ?/|>\s*<t ?/|>\s*<t[^<>]*>([^<]*))")
 ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
 SURROGATES = re.compile("[\ud800-\udfff]")
 
+Batches = Callable[[Package, str], Iterator[list[str]]]
+
 
 def decode_escapes(text: str) -> str:
     r"""Replace ``_xHHHH_`` by the character it stands for (ECMA-376 part 1, 22.9.2.19).
@@ -58,9 +60,13 @@ def decode_escapes(text: str) -> str:
 class SharedStrings:
     """The shared strings of a workbook, by number; a context, as it has a file."""
 
-    def __init__(self, package: Package, part: str | None) -> None:
+    def __init__(
+        self, package: Package, part: str | None, read: Batches | None = None
+    ) -> None:
+        """Take what *read* gives for the strings of *part*; they have escapes."""
         self._part = part
-        self._source = _pages(package, part) if part else iter(())
+        batches = (read or _batches)(package, part) if part else iter(())
+        self._source = _pages(batches)
         self._kept: list[str] = []  # the first strings
         self._free = MEMORY_BUDGET
         self._offsets = array("Q", [0])  # of the pages in the file, and its end
@@ -89,6 +95,8 @@ class SharedStrings:
         indexes = self._indexes(numbers)
         kept = self._kept
         first_paged = len(kept)
+        if max(indexes, default=0) < first_paged:
+            return list(map(kept.__getitem__, indexes))
         found = []
         current, page = -1, kept
         for index in indexes:
@@ -141,10 +149,10 @@ class SharedStrings:
         return list(map(decode_escapes, page)) if "_x" in text else page
 
 
-def _pages(package: Package, part: str) -> Iterator[list[str]]:
+def _pages(batches: Iterator[list[str]]) -> Iterator[list[str]]:
     """Yield the strings in lists of `PAGE`; only the last may be shorter."""
     page: list[str] = []
-    for strings in _batches(package, part):
+    for strings in batches:
         page += strings
         cut = len(page) - len(page) % PAGE
         for start in range(0, cut, PAGE):

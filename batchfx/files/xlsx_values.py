@@ -96,7 +96,11 @@ def duration_text(serial: float) -> str | None:
 
 
 def iso_text(text: str) -> str | None:
-    """Return the text of a cell that keeps ISO 8601 text itself; None if it doesn't."""
+    """Return the text of a cell that keeps ISO 8601 text itself; None if it doesn't.
+
+    A spreadsheet knows no zones: "Z" behind a moment, as some programs write it, says
+    nothing of what the cell shows.
+    """
     stripped = text.strip()
     for read in (_date_of, _moment_of, _time_of):
         try:
@@ -112,6 +116,8 @@ def _date_of(text: str) -> str:
 
 def _moment_of(text: str) -> str:
     moment = datetime.fromisoformat(text)
+    if moment.utcoffset() == timedelta():
+        moment = moment.replace(tzinfo=None)
     if moment.tzinfo is None and moment.time() == time():
         return moment.date().isoformat()
     return moment.isoformat()

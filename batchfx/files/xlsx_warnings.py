@@ -10,7 +10,15 @@ from batchfx.model.issues import Issue, Level, Phase
 
 NAMED_RANGES = 5
 NAMED_ROWS = 20
-HIDDEN = "What is hidden is read like the rest."
+NAMED_CELLS = 5
+HIDDEN = {
+    "read": "What is hidden is read like the rest.",
+    "skip": "What is hidden is left out, as was asked for.",
+}
+MERGED = {
+    True: "Each of these rows gets the value of the top cell.",
+    False: "Only the first of these rows has the value.",
+}
 
 
 def sheet_warnings(chosen: str, others: Sequence[str]) -> Iterator[Issue]:
@@ -32,20 +40,22 @@ def above_warnings(rows: Sequence[int], header_row: int) -> Iterator[Issue]:
         yield _warning("rows_above_header", message, rows=list(rows))
 
 
-def hidden_row_warnings(rows: Sequence[int], *, filtered: bool) -> Iterator[Issue]:
-    """Yield a warning that hidden *rows* are read like the others."""
+def hidden_row_warnings(
+    rows: Sequence[int], choice: str, *, filtered: bool
+) -> Iterator[Issue]:
+    """Yield a warning of hidden *rows*, which are "read" or which we "skip"."""
     if rows:
         shown = rows[:NAMED_ROWS]
         more = ", …" if len(rows) > NAMED_ROWS else ""
         subject = _counted("Row", len(rows), row_ranges(shown) + more)
         cause = " by a filter" if filtered else ""
-        message = f"{subject} {_are(len(rows))} hidden{cause}. {HIDDEN}"
+        message = f"{subject} {_are(len(rows))} hidden{cause}. {HIDDEN[choice]}"
         parameters = {"rows": list(shown), "count": len(rows)}
         yield _warning("hidden_rows", message, **parameters)
 
 
-def hidden_column_warnings(names: Mapping[int, str]) -> Iterator[Issue]:
-    """Yield a warning that hidden columns, named by their index, are read."""
+def hidden_column_warnings(names: Mapping[int, str], choice: str) -> Iterator[Issue]:
+    """Yield a warning of hidden columns, by their index, which are as of rows."""
     if names:
         letters = [column_letters(column) for column in names]
         listed = ", ".join(
@@ -53,20 +63,29 @@ def hidden_column_warnings(names: Mapping[int, str]) -> Iterator[Issue]:
             for letter, name in zip(letters, names.values(), strict=True)
         )
         subject = _counted("Column", len(names), listed)
-        message = f"{subject} {_are(len(names))} hidden. {HIDDEN}"
+        message = f"{subject} {_are(len(names))} hidden. {HIDDEN[choice]}"
         yield _warning("hidden_columns", message, columns=letters)
 
 
-def merge_warnings(ranges: Sequence[str]) -> Iterator[Issue]:
-    """Yield a warning that the cells of merged *ranges* are filled from the top."""
+def merge_warnings(ranges: Sequence[str], *, filled: bool) -> Iterator[Issue]:
+    """Yield a warning of merged *ranges*, whether they are filled from the top."""
     if ranges:
         shown = ", ".join(ranges[:NAMED_RANGES]) + ", …" * (len(ranges) > NAMED_RANGES)
-        message = (
-            f"Cells are merged over several rows ({shown}). "
-            "Each of these rows gets the value of the top cell."
-        )
+        message = f"Cells are merged over several rows ({shown}). {MERGED[filled]}"
         parameters = {"ranges": list(ranges[:NAMED_RANGES]), "count": len(ranges)}
         yield _warning("merged_cells", message, **parameters)
+
+
+def beside_warnings(cells: Sequence[str], count: int) -> Iterator[Issue]:
+    """Yield a warning of *count* cells beside the table, some of which are named."""
+    if cells:
+        shown = cells[:NAMED_CELLS]
+        more = f" and {count - len(shown)} more cells" if count > len(shown) else ""
+        message = (
+            f"There is something beside the table, in {', '.join(shown)}{more}. "
+            "It is left out. If it belongs to the table, give its column a name."
+        )
+        yield _warning("outside_table", message, cells=list(shown), count=count)
 
 
 def _counted(noun: str, count: int, listed: str) -> str:

@@ -18,7 +18,8 @@ class Layout:
     a name has "". *header_row* is the row number of the (last) header row.
     *settings* is what that reader needs to read the source again in the same way, as
     plain JSON data (encoding, delimiter, quote; sheet). *warnings* are the guesses and
-    oddities that a person should know of.
+    oddities that a person should know of. *reasons* say in words what was found and
+    why, by what was decided: ``{"delimiter": "';': 20 of 20 lines have 4"}``.
     """
 
     format: str
@@ -26,3 +27,4 @@ class Layout:
     header_row: int
     settings: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[Issue, ...] = ()
+    reasons: Mapping[str, str] = field(default_factory=dict)

@@ -285,6 +285,7 @@ def _dump_layout(layout: Layout) -> dict[str, Any]:
         "header": list(layout.header),
         "header_row": layout.header_row,
         "settings": dict(layout.settings),
+        "reasons": dict(layout.reasons),
     }
 
 
@@ -294,4 +295,5 @@ def _load_layout(values: Mapping[str, Any]) -> Layout:
         header=tuple(values["header"]),
         header_row=values["header_row"],
         settings=values["settings"],
+        reasons=values.get("reasons", {}),
     )

@@ -7,7 +7,7 @@ import pytest
 
 from batchfx.errors import SourceError, UsageError
 from batchfx.files.csv_layout import SAMPLE, Given, inspect_csv
-from batchfx.model.issues import Issue, Level, Phase
+from batchfx.model.issues import Level, Phase
 from batchfx.model.sources import Layout
 
 
@@ -39,6 +39,14 @@ def test_a_layout_says_how_to_read_the_source() -> None:
             "newline": "\n",
             "start": 13,
             "line": 2,
+        },
+        reasons={
+            "format": "CSV: it is text, and no other format",
+            "encoding": "UTF-8: the file begins with its byte-order mark",
+            "delimiter": "';': 2 of the first 2 rows have 2 cells with it",
+            "quoting": "'\"': it is the usual one, and 0 are in the sample",
+            "newline": "CR LF: the sample has 2 CR LF, 0 LF alone and 0 CR alone",
+            "header_row": "line 1: it is the first line that may name the columns",
         },
     )
 
@@ -130,16 +138,19 @@ def test_an_encoding_that_the_file_does_not_name_is_said_to_be_a_guess() -> None
     layout = layout_of("name\nGröße\n".encode("cp1252"))
 
     assert layout.settings["encoding"] == "cp1252"
-    assert layout.warnings == (
-        Issue(
-            "guessed_encoding",
-            "The file doesn't say how its letters are encoded. It was read as "
-            "Windows-1252, which is a guess: look at its accents and signs.",
-            Phase.FILE,
-            parameters={"encoding": "cp1252"},
-            level=Level.WARNING,
-        ),
+    (warning,) = layout.warnings
+    assert (warning.code, warning.phase, warning.level) == (
+        "guessed_encoding",
+        Phase.FILE,
+        Level.WARNING,
     )
+    assert warning.message == (
+        "The file doesn't say how its letters are encoded. It was read as "
+        "Windows-1252, which is a guess: look at its accents and signs."
+    )
+    assert warning.parameters["encoding"] == "cp1252"
+    assert warning.parameters["confidence"] > 0.95
+    assert (warning.parameters["line"], warning.parameters["offset"]) == (2, 7)
 
 
 @pytest.mark.parametrize(
@@ -269,16 +280,146 @@ def test_a_header_row_with_nothing_on_it_is_refused(row: int) -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        {"delimiter": ",,"},
         {"delimiter": "\n"},
+        {"delimiter": "|\n"},
         {"quote": '""'},
+        {"escape": "\\\\"},
         {"delimiter": ";", "quote": ";"},
-        {"header_row": 0},
+        {"quote": '"', "escape": '"'},
+        {"header_row": -1},
+        {"header_rows": 0},
+        {"header_row": 1, "header_rows": 2},
+        {"header_row": 0, "header_rows": 2},
+        {"skip_after_header": -1},
     ],
 )
 def test_what_cannot_be_given_is_refused(given: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         Given(**given)
+
+
+GROUPS = "Person,,Address,,Total\nFirst,Last,Street,Zip,\nAnn,Ash,Main 1,01234,5\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "header", "row"),
+    [
+        (
+            GROUPS,
+            {"header_rows": 2},
+            (
+                *("Person / First", "Person / Last", "Address / Street"),
+                *("Address / Zip", "Total"),
+            ),
+            2,
+        ),
+        (
+            "id,P,,Q\n,a,b,c\n1,2,3,4\n",
+            {"header_rows": 2},
+            ("id", "P / a", "P / b", "Q / c"),
+            2,
+        ),
+        (
+            "T,,,\nid,P,,\n,a,b,c\n1,x,y,3\n",
+            {"header_rows": 2},
+            ("id", "P / a", "P / b", "P / c"),
+            3,
+        ),
+        (
+            "A,,B,\nx,,y,z\n1,2,3,4\n1,,2,3\n",
+            {"header_row": 2, "header_rows": 2},
+            ("A / x", "", "B / y", "B / z"),
+            2,
+        ),
+        (
+            "A,,\nB,,C\nx,y,z\n1,2,3\n",
+            {"header_rows": 3},
+            ("A / B / x", "A / B / y", "A / C / z"),
+            3,
+        ),
+    ],
+)
+def test_a_header_of_several_rows_names_groups(
+    text: str, given: dict[str, int], header: tuple[str, ...], row: int
+) -> None:
+    layout = layout_of(text, **given)
+
+    assert (layout.header, layout.header_row) == (header, row)
+    assert layout.settings["line"] == row + 1
+
+
+@pytest.mark.parametrize(("skipped", "line"), [(0, 2), (1, 3), (2, 4), (9, 5)])
+def test_rows_below_the_header_may_be_left_out(skipped: int, line: int) -> None:
+    layout = layout_of("name,weight\n,kg\n\nx,5\n", skip_after_header=skipped)
+
+    assert layout.settings["line"] == line
+
+
+def test_without_a_header_the_columns_are_numbered() -> None:
+    layout = layout_of("\ufeff1,Ann\n2,Ben\n", header_row=0)
+
+    assert (layout.header, layout.header_row) == (("1", "2"), 0)
+    assert (layout.settings["line"], layout.settings["start"]) == (1, 3)
+    assert layout.warnings == ()
+    assert layout.reasons["header_row"] == "none: it was said that there is none"
+
+
+def test_names_that_are_expected_show_the_header() -> None:
+    text = "Report x,y,z\nPeriod,a,b\nSKU,E-Mail,Menge!\n1,a,3\n"
+
+    layout = layout_of(text, expected_columns=["sku", "email", "menge", "more"])
+
+    assert (layout.header, layout.header_row) == (("SKU", "E-Mail", "Menge!"), 3)
+    assert layout_of(text, expected_columns=["sku", "b", "c"]).header_row == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "text", "delimiter"),
+    [
+        ("||", "a||b\n1||2\n", "||"),
+        ("::", 'a::"b::c"\n1::2\n', "::"),
+        ("\\t", "a\tb\n1\t2\n", "\t"),
+        ("tab", "a\tb\n1\t2\n", "\t"),
+        ("\\x1f", "a\x1fb\n1\x1f2\n", "\x1f"),
+    ],
+)
+def test_a_delimiter_may_have_several_characters(
+    given: str, text: str, delimiter: str
+) -> None:
+    layout = layout_of(text, delimiter=given)
+
+    assert layout.settings["delimiter"] == delimiter
+    assert layout.header[1] in {"b", "b::c"}
+    assert layout.reasons["delimiter"] == f"{delimiter!r}: it was given"
+
+
+@pytest.mark.parametrize("delimiter", ["~", "^", "\x1f", "\x01"])
+def test_rare_delimiters_are_found_and_told(delimiter: str) -> None:
+    text = f"a{delimiter}b\n1{delimiter}2\n3{delimiter}4\n"
+
+    assert layout_of(text).settings["delimiter"] == delimiter
+    assert warnings_of(text) == ["guessed_delimiter"]
+
+
+def test_an_escape_is_kept_for_reading() -> None:
+    layout = layout_of('a,"b \\"c\\" d"\n1,2\n', escape="\\")
+
+    assert layout.header == ("a", 'b "c" d')
+    assert layout.settings["escape"] == "\\"
+
+
+def test_names_lose_what_cannot_be_seen_within_them() -> None:
+    assert layout_of("na\xadme,E\u200b-Mail\n1,2\n").header == ("name", "E-Mail")
+
+
+def test_an_unsure_encoding_is_told_with_the_words_that_differ() -> None:
+    (warning,) = layout_of("city\nPoznań\n".encode("cp1250")).warnings
+
+    assert "Windows-1252 would make 'Poznañ' of what is 'Poznań'" in warning.message
+    assert "set the encoding to cp1252" in warning.message
+    first = warning.parameters["alternatives"][0]
+    assert first == {"encoding": "cp1252", "words": [["Poznań", "Poznañ"]]}
+    assert 0.5 <= warning.parameters["confidence"] < 0.8
 
 
 def test_the_sample_grows_until_it_has_some_lines() -> None:
@@ -294,3 +435,79 @@ def test_a_header_far_down_may_be_given() -> None:
     notes = "note\n" * SAMPLE
 
     assert layout_of(f"{notes}a,b\n1,2\n", header_row=SAMPLE + 1).header == ("a", "b")
+
+
+NO_DELIMITER = "none: no delimiter cuts most of the lines alike, so there is one column"
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "what", "reason"),
+    [
+        ("sep=;\na;b\n1;2\n", {}, "delimiter", "';': the first line says so (sep=)"),
+        ("a\nb\n", {}, "delimiter", NO_DELIMITER),
+        (
+            "a,b\n1,'x'\n2,'y'\n",
+            {},
+            "quoting",
+            '"\'": cells begin and end with it throughout',
+        ),
+        ("a,b\n1,2\n", {"quote": ""}, "quoting", "none: it was given"),
+        ("a,b\n1,2\n", {"quote": "'"}, "quoting", '"\'": it was given'),
+        (
+            "a,b\r1,2\r",
+            {},
+            "newline",
+            "CR: the sample has 0 CR LF, 0 LF alone and 2 CR alone",
+        ),
+        ("a,b\n1,2\n", {"header_row": 1}, "header_row", "line 1: it was given"),
+        (
+            "P,\na,b\n1,2\n",
+            {"header_row": 2, "header_rows": 2},
+            "header_row",
+            "lines 1 to 2: it was given",
+        ),
+        (
+            "x,y\na,b\n1,2\n",
+            {"expected_columns": ["A"]},
+            "header_row",
+            "line 2: it has most of the names that are expected",
+        ),
+        ("a,b\n", {"encoding": "cp1252"}, "encoding", "Windows-1252: it was given"),
+    ],
+)
+def test_what_was_found_is_given_a_reason(
+    text: str, given: dict[str, Any], what: str, reason: str
+) -> None:
+    assert layout_of(text, **given).reasons[what] == reason
+
+
+def test_a_line_in_another_encoding_than_the_others_is_told() -> None:
+    content = "id,city\n1,Köln\n2,Düren\n3,Málaga\n".encode("cp1252")
+
+    assert "mixed_encodings" not in warnings_of(content)
+    layout = layout_of(content + "4,Zürich\n".encode())
+
+    guess, mixed = layout.warnings
+    assert (guess.code, mixed.code) == ("guessed_encoding", "mixed_encodings")
+    assert mixed.parameters == {"line": 5}
+    assert "line 5 is UTF-8" in mixed.message
+
+
+def test_a_second_row_of_names_that_was_not_told_of_is_suspected() -> None:
+    *nameless, suspected = layout_of(GROUPS + "Ben,Bay,Oak 2,00501,6\n").warnings
+
+    assert {each.code for each in nameless} == {"nameless_column"}
+    assert (suspected.code, suspected.parameters) == ("second_header_row", {"line": 2})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,,c\nx,y,z\np,q,r\n",
+        "a,b,c\nx,y,z\n1,2,3\n",
+        "a,,c\nx,1,z\n1,2,3\n",
+        "a,,c\nx,y,z\n",
+    ],
+)
+def test_a_second_row_of_names_is_not_suspected_lightly(text: str) -> None:
+    assert "second_header_row" not in warnings_of(text)

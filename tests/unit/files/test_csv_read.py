@@ -241,3 +241,158 @@ def test_a_line_without_an_end_ends_the_reading() -> None:
         blocks_of(content)
 
     assert caught.value.code == "line_too_long"
+
+
+def test_an_escape_takes_the_meaning_of_marks_and_is_text_otherwise() -> None:
+    text = (
+        "a,b\n"
+        '1,"say \\"hi\\", ok"\n'
+        "2,x\\,y\n"
+        "3,\\N\n"
+        "4,C:\\temp\n"
+        '5,"end\\\\"\n'
+        '6,"two\\\nlines"\n'
+        '7,"a ""b"""\n'
+        "8,plain\n"
+        '9,"open\\"\n'
+    )
+
+    blocks = blocks_of(text, escape="\\")
+
+    assert rows_of(blocks) == [
+        (2, "1", 'say "hi", ok'),
+        (3, "2", "x,y"),
+        (4, "3", "\\N"),
+        (5, "4", "C:\\temp"),
+        (6, "5", "end\\"),
+        (7, "6", "two\nlines"),
+        (9, "7", 'a "b"'),
+        (10, "8", "plain"),
+        (11, None, None),
+    ]
+    assert codes_of(blocks) == [(11, ["unterminated_quote"])]
+
+
+def test_a_backslash_is_text_when_it_is_not_said_to_be_the_escape() -> None:
+    blocks = blocks_of('a,b\n1,"C:\\"\n2,"say \\"hi\\""\n')
+
+    assert rows_of(blocks) == [(2, "1", "C:\\"), (3, None, None)]
+    assert codes_of(blocks) == [(3, ["bad_quote"])]
+
+
+def test_a_delimiter_of_several_characters_cuts_and_is_kept_within_quotes() -> None:
+    text = 'a||b||c\n1||"x||y"||3\n2||p|q||3\n3||4\n4||"x"||y"||5\n'
+
+    blocks = blocks_of(text, delimiter="||")
+
+    assert rows_of(blocks)[:2] == [(2, "1", "x||y", "3"), (3, "2", "p|q", "3")]
+    assert codes_of(blocks) == [(4, ["field_count"]), (5, ["field_count"])]
+    faults = [load_faults(text) for text in blocks[0].frame[FAULTS].drop_nulls()]
+    assert faults[1][0].fields == ("4", "x", 'y"', "5")
+
+
+def test_the_header_once_more_is_no_record() -> None:
+    text = 'id,name\n1,Ann\n\x0cid , name\n2,Ben\n\ufeffid,"name"\nid,Name\n'
+
+    blocks = blocks_of(text)
+
+    assert codes_of(blocks) == [(3, ["not_a_record"]), (5, ["not_a_record"])]
+    assert rows_of(blocks)[-1] == (6, "id", "Name")
+
+
+def test_without_a_header_nothing_repeats_it() -> None:
+    assert rows_of(blocks_of("1,2\n1,2\n", header_row=0)) == [
+        (1, "1", "2"),
+        (2, "1", "2"),
+    ]
+
+
+def test_a_value_may_be_called_like_the_only_column() -> None:
+    assert rows_of(blocks_of("name\nAnn\nname\n")) == [(2, "Ann"), (3, "name")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Total;;;123",
+        "Summe;;;1,00",
+        "Total (EUR);;;99",
+        "Total EUR;;;99",
+        ";;Gesamt:;5",
+        '"Grand total";;;7',
+        "Note: prices are net;;;",
+        "Page 1 of 3",
+        "Erstellt am 01.02.2026 von Ann;;;",
+        "* without VAT;;;",
+        "---;----;---;-----",
+        "=====;=====;=====;=====",
+    ],
+)
+@pytest.mark.parametrize("last", [True, False])
+def test_totals_notes_and_rulers_are_no_records(
+    line: str,
+    last: bool,  # noqa: FBT001 - one of two
+) -> None:
+    record = "2026-01-01;Cup;1;1,50\n"
+    end = "" if last else record
+
+    blocks = blocks_of(f"day;item;count;sum\n{record}{line}\n{end}")
+
+    assert codes_of(blocks) == [(3, ["not_a_record"])]
+    assert [row for row, *_ in rows_of(blocks)] == ([2, 3] if last else [2, 3, 4])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Total Wine;a;b;c",
+        "Stand by me;;;",
+        "Total War;;;",
+        "-;-;-;-",
+        "---;x;---;---",
+        "Notebook;;;",
+        "Summer;;;1",
+    ],
+)
+def test_records_that_look_a_little_like_notes_are_records(line: str) -> None:
+    blocks = blocks_of(f"day;item;count;sum\n1;2;3;4\n{line}\n")
+
+    assert codes_of(blocks) == []
+    assert len(rows_of(blocks)) == 2
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_faults_are_of_their_rows_however_the_file_is_written(
+    delimiter: str, end: str, mark: str
+) -> None:
+    lines = [
+        *("id,name,sum", '1,"A"x,1', "2", "3,a,b,c", '4,"two;lines",5', ""),
+        *("5,\x00,6", "6,M\ufffelaga,7", "7,ok,8", "Total,,8", '8,"open,9'),
+    ]
+    text = mark + end.join(lines).replace(";", end).replace(",", delimiter)
+    content = text.encode().replace("\ufffe".encode(), b"\xe1")
+
+    blocks = blocks_of("é".encode() + content if not mark else content, rows=2)
+
+    assert codes_of(blocks) == [
+        (2, ["bad_quote"]),
+        (3, ["field_count"]),
+        (4, ["field_count"]),
+        (8, ["control_character"]),
+        (9, ["encoding"]),
+        (11, ["not_a_record"]),
+        (12, ["unterminated_quote"]),
+    ]
+    assert rows_of(blocks)[3] == (5, "4", f"two{end}lines", "5")
+    assert sum(block.blank for block in blocks) == 1
+
+
+def test_a_file_of_control_characters_as_delimiters_goes_the_fast_way() -> None:
+    rows = "".join(f"{at}\x01name {at}\x01{at}\n" for at in range(1_000))
+
+    blocks = blocks_of(f"a\x01b\x01c\n{rows}")
+
+    assert rows_of(blocks)[-1] == (1_001, "999", "name 999", "999")
+    assert codes_of(blocks) == []

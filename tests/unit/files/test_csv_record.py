@@ -4,20 +4,9 @@ import time
 
 import pytest
 
-from batchfx.files.csv_record import (
-    SPAN,
-    Cut,
-    Cutter,
-    Dialect,
-    Grammar,
-    Record,
-    Shape,
-    cut_all,
-    free_text,
-    is_blank,
-    is_total,
-    judge,
-)
+from batchfx.files.csv_judge import Record, Shape, free_text, is_blank, judge
+from batchfx.files.csv_notes import is_total
+from batchfx.files.csv_record import SPAN, Cut, Cutter, Dialect, Grammar, cut_all
 from batchfx.files.text import UNDECODABLE
 from batchfx.model.blocks import Fault
 

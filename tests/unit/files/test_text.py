@@ -5,17 +5,16 @@ import io
 import pytest
 
 from batchfx.errors import SourceError, UsageError
+from batchfx.files.encodings import guess_encoding
+from batchfx.files.encodings_found import Encoding, find_encoding
 from batchfx.files.text import (
     LIMIT,
     PIECE,
     UNDECODABLE,
-    Encoding,
     Mark,
     Piece,
-    find_encoding,
     find_newline,
     find_utf16,
-    guess_legacy,
     read_piece,
     read_up_to,
 )
@@ -92,7 +91,10 @@ def test_letters_far_behind_the_start_decide_about_the_encoding() -> None:
 def test_an_encoding_before_unicode_is_guessed_by_its_everyday_letters(
     encoding: str, text: str
 ) -> None:
-    assert guess_legacy(text.encode(encoding)) == encoding
+    guess = guess_encoding(text.encode(encoding))
+
+    assert guess
+    assert guess.name == encoding
 
 
 @pytest.mark.parametrize(
@@ -170,7 +172,9 @@ def test_bytes_that_are_no_text_become_a_mark_of_their_own() -> None:
     )
 
 
-@pytest.mark.parametrize("encoding", ["gb18030", "cp932", "utf-8", "cp1252"])
+@pytest.mark.parametrize(
+    "encoding", ["gb18030", "cp932", "cp949", "cp950", "euc_jp", "utf-8", "cp1252"]
+)
 def test_a_lone_lead_byte_takes_no_line_end_with_it(encoding: str) -> None:
     content = bytes(range(0x80, 0x100))
     text = b"".join(bytes([each]) + b"\n" for each in content).decode(

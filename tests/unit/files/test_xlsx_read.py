@@ -58,9 +58,12 @@ def test_a_layout_is_plain_json() -> None:
         "sheet": "People",
         "part": "xl/worksheets/sheet1.xml",
         "columns": ["A", "B"],
+        "ignored": [],
         "header_rows": [1],
+        "skip_after_header": 0,
         "date1904": False,
         "merged": False,
+        "hidden_rows": "read",
     }
 
 
@@ -125,33 +128,140 @@ def test_a_cell_with_an_empty_text_is_empty() -> None:
     ]
 
 
-def test_content_beside_the_table_is_a_fault_of_its_row() -> None:
+BESIDE = (
+    "There is something beside the table, in H3, I3, XFD1048576. It is left out. "
+    "If it belongs to the table, give its column a name."
+)
+
+
+def test_content_beside_the_table_is_a_warning_and_costs_no_row() -> None:
     beside = cell("H3", "?") + cell("I3", 7)
     rows = [
         row(1, "id", "name"),
         row(2, 1, "Ann"),
         f'<row r="3">{cell("A3", 2)}{cell("B3", "Ben")}{beside}</row>',
-        f'<row r="4">{cell("A4", 3)}{cell("B4", "Cy")}{cell("H4", " ")}</row>',
+        f'<row r="4">{cell("A4", 3)}{cell("B4", "Cy")}<c r="H4" s="1"/></row>',
         f'<row r="1048576">{cell("XFD1048576", "far")}</row>',
     ]
+    file = workbook(sheet(*rows))
 
-    found = read_rows(workbook(sheet(*rows)))
+    assert read_rows(file) == [
+        (2, "1", "Ann", None, "nt"),
+        (3, "2", "Ben", None, "nt"),
+        (4, "3", "Cy", None, "nt"),
+    ]
+    layout = inspect_xlsx(file)
+    assert [(w.code, w.message, w.parameters) for w in layout.warnings] == [
+        (
+            "outside_table",
+            BESIDE,
+            {"cells": ["H3", "I3", "XFD1048576"], "count": 3},
+        )
+    ]
+    assert layout.settings["ignored"] == ["H", "I", "XFD"]
 
-    assert [(*each[:3], each[4]) for each in found] == [
-        (2, "1", "Ann", "nt"),
-        (3, "2", "Ben", "nt"),
-        (4, "3", "Cy", "nt"),
-        (1048576, None, None, None),
+
+def test_content_beside_the_table_in_an_odd_notation_is_a_fault_of_its_row() -> None:
+    beside = "<c t='str' r='H3'><v>?</v></c>"
+    rows = [
+        row(1, "id", "name"),
+        row(2, 1, "Ann"),
+        f'<row r="3">{cell("A3", 2)}{cell("B3", "Ben")}{beside}</row>',
     ]
-    faults = {each[0]: load_faults(each[3]) for each in found if each[3]}
-    assert [(f.code, f.column, f.value, f.parameters) for f in faults[3]] == [
-        ("outside_table", None, "?", {"cells": ["H3", "I3"]})
-    ]
-    assert faults[1048576][0].message == (
-        "There is something beside the table, in XFD1048576. "
+    file = workbook(sheet(*rows))
+
+    (block,) = read_blocks(file)
+
+    (fault,) = load_faults(block.frame["faults"][1])
+    assert block.frame["faults"][0] is None
+    assert (fault.code, fault.column, fault.value, fault.parameters) == (
+        ("outside_table", None, "?", {"cells": ["H3"]})
+    )
+    assert fault.message == (
+        "There is something beside the table, in H3. "
         "Give the column a name, or clear the cell."
     )
-    assert faults.keys() == {3, 1048576}
+
+
+TABLE = (row(1, "id", "name", "sum"), row(2, 1, "Ann", 5), row(3, 2, "Ben", 6))
+NOTE = "This is a line of totals or a note, not a record."
+
+
+@pytest.mark.parametrize(
+    ("below", "notes"),
+    [
+        ([row(5, "Total", None, 11)], [(5, "Total", ("Total", "", "11"))]),
+        (
+            [row(4, None, "All orders:", 11)],
+            [(4, "All orders:", ("", "All orders:", "11"))],
+        ),
+        (
+            [row(5, "Printed by Cy"), row(6, None, None, "2026")],
+            [
+                (5, "Printed by Cy", ("Printed by Cy", "", "")),
+                (6, "2026", ("", "", "2026")),
+            ],
+        ),
+        ([row(4, None, "Total", 11)], [(4, "Total", ("", "Total", "11"))]),
+        (
+            [row(4, "Sum:", 7, None), row(5, 3, "Cy", 7)],
+            [(4, "Sum:", ("Sum:", "7", ""))],
+        ),
+        ([row(4, "without a sum")], []),
+        ([row(5, "only an id"), row(6, 3, "Cy", 7)], []),
+    ],
+)
+@pytest.mark.parametrize("rows", [1, 2, 100])
+def test_totals_and_notes_below_the_table_are_no_records(
+    below: list[str], notes: list[tuple[Any, ...]], rows: int
+) -> None:
+    file = workbook(sheet(*TABLE, *below))
+    layout = inspect_xlsx(file)
+    blocks = read_blocks(file, rows)
+
+    found = [
+        (number, fault.value, fault.fields)
+        for block in blocks
+        for number, faults in zip(
+            block.frame["row"], block.frame["faults"], strict=True
+        )
+        for fault in load_faults(faults or "[]")
+        if (fault.code, fault.message, fault.column) == ("not_a_record", NOTE, None)
+    ]
+    assert found == notes
+    for index, block in enumerate(blocks):
+        rest = list(read_xlsx(file, layout, rows, block.position))
+        assert [r.frame.rows() for r in rest] == [
+            r.frame.rows() for r in blocks[index + 1 :]
+        ]
+
+
+LINES = st.sampled_from(
+    [(1, "x", 2), (1, None, None), ("Total", None, 3), (None, "alone", None), ()]
+)
+
+
+@given(st.lists(LINES, max_size=12), st.integers(1, 3))
+@settings(max_examples=100)
+def test_reading_goes_on_among_totals_and_notes(
+    lines: list[tuple[Any, ...]], rows: int
+) -> None:
+    numbered = (row(number, *line) for number, line in enumerate(lines, 2))
+    file = workbook(sheet(row(1, "id", "name", "sum"), *numbered))
+    layout = inspect_xlsx(file)
+    blocks = list(read_xlsx(file, layout, rows))
+
+    for index, block in enumerate(blocks):
+        rest = list(read_xlsx(file, layout, rows, block.position))
+        assert [r.frame.rows() for r in rest] == [
+            r.frame.rows() for r in blocks[index + 1 :]
+        ]
+
+
+def test_notes_below_a_narrow_table_are_records() -> None:
+    file = workbook(sheet(row(1, "id", "name"), row(2, 1, "Ann"), row(4, "Total")))
+
+    assert [each[3] for each in read_rows(file)] == [None, None]
 
 
 def test_cells_out_of_order_stand_in_their_columns() -> None:

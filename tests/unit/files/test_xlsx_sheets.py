@@ -21,6 +21,7 @@ from tests.unit.files.workbooks import (
 
 PEOPLE = sheet(row(1, "id", "name"), row(2, 1, "Ann"))
 CITIES = sheet(row(1, "zip", "city"), row(2, 1, "Bonn"))
+MANY = sheet(row(1, "id", "name"), *(row(n, n, "Ann") for n in range(2, 9)))
 NOTES = sheet(row(1, "Please fill in sheet People."), row(2, "Thank you."))
 EMPTY = sheet('<row r="1"><c r="A1" s="1"/></row>')
 GROUPED = sheet(
@@ -48,8 +49,11 @@ def chosen(sheets: dict[str, str], **options: Any) -> tuple[str, list[str]]:
         ({"A": EMPTY, "B": PEOPLE, "C": EMPTY}, {}, "B", []),
         ({"A": NOTES, "B": PEOPLE}, {}, "B", ["A"]),
         ({"A": PEOPLE, "B": NOTES}, {}, "A", ["B"]),
-        ({"A": PEOPLE, "B": CITIES}, {}, "A", ["B"]),
+        ({"Lists": CITIES, "B": PEOPLE}, {}, "B", ["Lists"]),
+        ({"Lists": CITIES, "Notes": NOTES}, {}, "Lists", ["Notes"]),
+        ({"A": CITIES, "B": MANY}, {}, "B", ["A"]),
         ({"A": GROUPED, "B": CITIES}, {}, "A", ["B"]),
+        ({"A": PEOPLE, "B": CITIES}, {"expected_columns": ["Zip"]}, "B", ["A"]),
         ({"A": NOTES, "B": NOTES}, {}, "A", ["B"]),
         ({"A": PEOPLE, "B": PEOPLE}, {"hidden": ["A"]}, "B", []),
         ({"A": PEOPLE, "B": PEOPLE}, {"sheet": "B"}, "B", []),
@@ -67,7 +71,9 @@ def test_the_sheet_that_surely_is_meant_is_read(
 @pytest.mark.parametrize(
     ("sheets", "options", "code", "names"),
     [
-        ({"A": PEOPLE, "B": PEOPLE, "C": CITIES}, {}, "choose_sheet", ["A", "B"]),
+        ({"A": MANY, "B": PEOPLE, "C": CITIES}, {}, "choose_sheet", ["A", "B"]),
+        ({"A": PEOPLE, "B": PEOPLE, "C": NOTES}, {}, "choose_sheet", ["A", "B"]),
+        ({"A": PEOPLE, "B": CITIES, "C": NOTES}, {}, "choose_sheet", ["A", "B"]),
         ({"A": EMPTY, "B": PEOPLE}, {"hidden": ["B"]}, "choose_sheet", ["B"]),
         ({"A": EMPTY}, {}, "empty_file", None),
         ({"A": EMPTY}, {"sheet": "A"}, "empty_file", None),
@@ -84,8 +90,20 @@ def test_a_choice_that_only_a_person_can_make_is_asked_for(
     assert error.value.parameters.get("sheets") == names
 
 
+@pytest.mark.parametrize(
+    ("other", "what"), [(PEOPLE, "the same columns"), (CITIES, "a table")]
+)
+def test_the_question_names_the_choices(other: str, what: str) -> None:
+    with pytest.raises(SourceError) as error:
+        chosen({"A": PEOPLE, "B": other})
+
+    assert str(error.value) == (
+        f"Several sheets have {what}: 'A', 'B'. Say which one to read (sheet)."
+    )
+
+
 def test_the_warning_names_the_sheets_that_are_not_read() -> None:
-    layout = inspect_xlsx(workbook({"A": PEOPLE, "B": CITIES, "C": NOTES}))
+    layout = inspect_xlsx(workbook({"A": MANY, "B": CITIES, "C": NOTES}))
 
     assert [warning.message for warning in layout.warnings] == [
         "Only sheet 'A' is read; there is also something in 'B', 'C'."

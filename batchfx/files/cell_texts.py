@@ -1,0 +1,69 @@
+"""Texts of cells as a column, and what is wrong with those that are no texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import polars as pl
+
+from batchfx.files.csv_record import CONTROLS
+from batchfx.files.text import UNDECODABLE
+from batchfx.model.blocks import Fault
+
+STRANGE = f"[{CONTROLS}{UNDECODABLE}]"
+CONTROL = re.compile(f"[{CONTROLS}]")
+HALVES = re.compile("[\ud800-\udfff]")  # of characters, as UTF-16 writes some
+UNSHOWABLE = re.compile(f"[\ud800-\udfff{UNDECODABLE}]")
+
+SHOWN = 1_000  # characters of a text in a fault
+
+
+class Texts(NamedTuple):
+    """A column of texts, and the faults of some, by their index."""
+
+    values: pl.Series
+    faults: Sequence[tuple[int, Fault]] = ()
+
+
+def clean(text: str) -> str:
+    """Return *text* with the usual sign for halves of characters and undecodables."""
+    return UNSHOWABLE.sub("\ufffd", text)
+
+
+def shown(text: str) -> str:
+    """Return the beginning of *text* with signs that can be shown for what can't."""
+    return clean(text if len(text) <= SHOWN else text[: SHOWN - 1] + "…")
+
+
+def checked(texts: list[str | None]) -> Texts:
+    """Return the column of *texts*, with the faults of those that are strange."""
+    try:
+        values = pl.Series(texts, dtype=pl.String)
+    except UnicodeEncodeError:
+        halves = [text and HALVES.sub(UNDECODABLE, text) for text in texts]
+        values = pl.Series(halves, dtype=pl.String)
+    strange = values.str.contains(STRANGE).fill_null(value=False)
+    if not strange.any():
+        return Texts(values)
+    places = strange.arg_true()
+    read = zip(places.to_list(), values.gather(places).to_list(), strict=True)
+    faults = [(index, fault) for index, text in read for fault in _faults(text)]
+    return Texts(values.str.replace_all(UNDECODABLE, "\ufffd", literal=True), faults)
+
+
+def _faults(text: str) -> Iterator[Fault]:
+    if UNDECODABLE in text:
+        message = (
+            "This cell has something that is no text: bytes that mean nothing in the "
+            "file's encoding, or half a character such as \\ud83d."
+        )
+        yield Fault("encoding", message, value=shown(text))
+    if control := CONTROL.search(text):
+        code = f"U+{ord(control[0]):04X}"
+        message = f"This cell has a control character ({code}). Take it out."
+        parameters = {"character": code}
+        yield Fault(
+            "control_character", message, value=shown(text), parameters=parameters
+        )
