@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from batchfx.importer import Context, Importer
     from batchfx.model.issues import Issue
+    from batchfx.model.notations import Notation
     from batchfx.model.progress import Progress
     from batchfx.model.verdicts import Created, Tally, Unchanged, Updated, Verdict
     from batchfx.store.engine import Store, open_store
@@ -42,6 +43,7 @@ __all__ = [
     "Importer",
     "Invalid",
     "Issue",
+    "Notation",
     "Options",
     "Progress",
     "Report",
@@ -76,6 +78,7 @@ _HOMES = {
     ),
     "batchfx.importer": ("Context", "Importer"),
     "batchfx.model.issues": ("Issue",),
+    "batchfx.model.notations": ("Notation",),
     "batchfx.model.progress": ("Progress",),
     "batchfx.model.verdicts": ("Created", "Tally", "Unchanged", "Updated", "Verdict"),
     "batchfx.store.engine": ("Store", "open_store"),

@@ -9,14 +9,15 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
-from batchfx.columns import Column, columns_of
+from batchfx.columns import Column, columns_of, refuse_unsayable
 from batchfx.errors import DeclarationError, NotFoundError
+from batchfx.model.notations import Notation
 
 Row = TypeVar("Row", bound=BaseModel)
 
@@ -30,6 +31,23 @@ SEALED = {
     "commit": "the framework commits each chunk once; write process for one row",
 }
 NAME = re.compile(r"[a-z][a-z0-9_-]*")
+LAYOUT = (
+    "encoding",
+    "delimiter",
+    "quote",
+    "escape",
+    "header_row",
+    "header_rows",
+    "skip_after_header",
+    "sheet",
+    "records",
+    "member",
+    "guards",
+    "merged",
+    "hidden_rows",
+    "hidden_columns",
+    "expected_columns",
+)
 
 
 class Context:
@@ -72,12 +90,20 @@ class Importer(Generic[Row]):
         savepoints: "group" puts many rows under one savepoint and calls `process` again
             for rows that were rolled back with a faulty neighbour; "row" calls it once
             for each row in an attempt, at the price of a savepoint a row.
+        layout: How the files of this kind are laid out, where that must not be found
+            out: ``{"delimiter": ";", "header_row": 3}``. What is said on import counts
+            more.
+        notation: How the values of every column are written, where that must not be
+            found out: ``Notation(decimal=",", date_order="dmy")``. A field's `Column`
+            counts more, and what is said on import most.
 
     """
 
     name: ClassVar[str] = ""
     chunk_size: ClassVar[int] = DEFAULT_CHUNK_SIZE
     savepoints: ClassVar[Literal["group", "row"]] = "group"
+    layout: ClassVar[Mapping[str, Any]] = {}
+    notation: ClassVar[Notation] = Notation()
     row_model: ClassVar[type[BaseModel]]
     columns: ClassVar[dict[str, Column]]
     checks: ClassVar[dict[str, bool]] = {}
@@ -96,6 +122,8 @@ class Importer(Generic[Row]):
             return
         cls.row_model, cls.columns = model, columns_of(model)
         _refuse_settings(cls)
+        _refuse_layout(cls)
+        _refuse_notation(cls)
         _refuse_shared_headers(cls)
         _refuse_sealed(cls)
         cls.checks = _find_checks(cls)
@@ -219,6 +247,36 @@ def _refuse_settings(cls: type[Importer[Any]]) -> None:
             f"Write a whole number from 1, such as {DEFAULT_CHUNK_SIZE}."
         )
         raise DeclarationError(message)
+
+
+def _refuse_layout(cls: type[Importer[Any]]) -> None:
+    layout: object = cls.layout
+    if not isinstance(layout, Mapping):
+        message = (
+            f"{cls.__qualname__}: layout = {layout!r} is no mapping. "
+            'Write one such as {"delimiter": ";"}.'
+        )
+        raise DeclarationError(message)
+    for name in layout:
+        if name not in LAYOUT:
+            near = difflib.get_close_matches(str(name), LAYOUT, n=1)
+            hint = f"Did you mean {near[0]!r}? " if near else ""
+            message = (
+                f"{cls.__qualname__}: layout has no option {name!r}. {hint}"
+                f"There are {', '.join(LAYOUT)}."
+            )
+            raise DeclarationError(message)
+
+
+def _refuse_notation(cls: type[Importer[Any]]) -> None:
+    notation: object = cls.notation
+    if not isinstance(notation, Notation):
+        message = (
+            f"{cls.__qualname__}: notation = {notation!r} is no Notation. "
+            'Write one such as Notation(decimal=",").'
+        )
+        raise DeclarationError(message)
+    refuse_unsayable(notation, f"{cls.__qualname__}: Notation")
 
 
 def _refuse_shared_headers(cls: type[Importer[Any]]) -> None:

@@ -11,7 +11,7 @@ import polars as pl
 from batchfx.importer import Importer, Row
 from batchfx.model.blocks import ROW
 from batchfx.model.issues import Issue
-from batchfx.pipeline import checks
+from batchfx.pipeline import checks, decisions
 from batchfx.pipeline.mapping import match
 from batchfx.pipeline.plan import plan_of
 from batchfx.pipeline.validate import declared
@@ -37,6 +37,10 @@ def try_rows(
 ) -> list[Tried[Row]]:
     """Validate *rows*, cells by header as in a file, through every phase but `process`.
 
+    Numbers and dates are read as the importer's class and its columns say they are
+    written; of what they leave unsaid nothing is decided over so few values, and the
+    plain notation is read: 1234.50 and 2026-11-29.
+
     Args:
         importer: The class to try.
         rows: The cells of each row; a header that a row has not is an empty cell.
@@ -58,7 +62,9 @@ def try_rows(
         },
         schema=dict.fromkeys(names.values(), pl.String),
     ).with_columns(pl.Series(ROW, range(1, len(listed) + 1), pl.UInt32))
-    validated = declared(plan_of(importer.row_model), frame, positions)
+    plan = plan_of(importer.row_model)
+    plan = plan.written(decisions.stated(plan, importer.notation))
+    validated = declared(plan, frame, positions)
     instance = importer()
     if prepare is not None:
         prepare(instance)

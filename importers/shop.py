@@ -50,7 +50,12 @@ class CustomerRow(BaseModel):
     ]
     country: Annotated[str, Column(aliases=("Country code",), example="DE")]
     birth_date: Annotated[
-        PastDate, Column(aliases=("Date of birth", "Born"), example="1987-04-23")
+        PastDate,
+        Column(
+            aliases=("Date of birth", "Born"),
+            format="%Y-%m-%d",  # and in no other form, whatever the column has
+            example="1987-04-23",
+        ),
     ]
     credit_limit: Annotated[Amount, Field(ge=0), Column(example="1500.00")]
     vip: Annotated[bool, Column(example="true")]

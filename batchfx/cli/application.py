@@ -47,6 +47,10 @@ SECTIONS = {
         "import": ("run", "Import a file."),
         "rerun": ("run", "Run the unfinished rows of a batch again."),
     },
+    "Files": {
+        "inspect": ("files", "Show what a file is and how it would be read."),
+        "check": ("files", "Check a whole file without an importer."),
+    },
     "Look": {
         "status": ("look", "Show where a batch is, or list the batches."),
         "issues": ("look", "Show what is wrong with a batch, grouped by cause."),
@@ -55,6 +59,7 @@ SECTIONS = {
     },
     "Learn": {
         "types": ("learn", "Show the importers there are and their columns."),
+        "mappings": ("mappings", "Show the mappings that were saved."),
         "template": ("learn", "Write an empty file with the columns of an importer."),
         "demo": ("demo", "Run a sample import in a checkout of batchfx."),
     },

@@ -10,7 +10,8 @@ import io
 import types
 import typing
 import uuid
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pydantic
@@ -62,7 +63,7 @@ def expected(importer: type[Importer[Any]]) -> list[Expected]:
             Expected(
                 field=name,
                 header=column.header(name),
-                aliases=column.aliases,
+                aliases=tuple(column.aliases),
                 type=kind if lookup is None else f"existing {lookup}",
                 required=field.is_required(),
                 unique=column.unique,
@@ -101,9 +102,20 @@ def _one_of(values: typing.Iterable[Any]) -> str:
     return "one of " + ", ".join(str(value) for value in values)
 
 
-def template(importer: type[Importer[Any]]) -> str:
-    """Return CSV with the headers and, where columns have examples, one row of them."""
+def template(
+    importer: type[Importer[Any]], headers: Mapping[str, str] | None = None
+) -> str:
+    """Return CSV with the headers and, where columns have examples, one row of them.
+
+    With *headers*, columns by field, the file has those columns and no others.
+    """
     fields = expected(importer)
+    if headers is not None:
+        fields = [
+            replace(each, header=headers[each.field])
+            for each in fields
+            if each.field in headers
+        ]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([each.header for each in fields])

@@ -11,12 +11,19 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from batchfx.cli import discovery, records
+from batchfx.cli import database, discovery, records
 from batchfx.cli.fields import Expected, expected, summary_of, template
-from batchfx.cli.options import Settings, examples, global_options, json_option
+from batchfx.cli.options import (
+    Settings,
+    examples,
+    global_options,
+    json_option,
+    tenant_option,
+)
 from batchfx.cli.screen import Screen, columns, person_screen
 from batchfx.cli.text import plain
 from batchfx.errors import DeclarationError, UsageError
+from batchfx.execution.mappings import show
 from batchfx.importer import Importer, registered
 from batchfx.pipeline.plan import plan_of
 
@@ -37,7 +44,11 @@ def types_command(settings: Settings, *, as_json: bool) -> None:
 
 
 @click.command(
-    "template", epilog=examples("batchfx template customers -o customers.csv")
+    "template",
+    epilog=examples(
+        "batchfx template customers -o customers.csv",
+        "batchfx template customers --mapping crm",
+    ),
 )
 @click.argument("type_name", metavar="TYPE")
 @click.option(
@@ -47,15 +58,32 @@ def types_command(settings: Settings, *, as_json: bool) -> None:
     type=click.Path(path_type=Path, readable=False),
     help="Where to write it; standard output when left out.",
 )
+@click.option(
+    "--mapping",
+    metavar="NAME[@VERSION]",
+    help="Name the columns as a saved mapping has them.",
+)
+@tenant_option
 @global_options
 @click.pass_obj
 def template_command(
-    settings: Settings, *, type_name: str, output: Path | None
+    settings: Settings,
+    *,
+    type_name: str,
+    output: Path | None,
+    mapping: str | None,
+    tenant: str | None,
 ) -> None:
     """Write CSV with the columns that the importer TYPE expects, and an example."""
     with person_screen(as_json=output is None):
         importer = discovery.find(settings, type_name)
-    content = template(importer).encode()
+        headers = None
+        if mapping is not None:
+            owner = database.tenant_or_default(tenant)
+            with database.found(settings) as store:
+                saved = show(store, owner, importer.name, mapping)
+            headers = {n: h for h, n in saved.content["columns"].items() if n}
+    content = template(importer, headers).encode()
     if output is None:
         sys.stdout.buffer.write(content)
     else:

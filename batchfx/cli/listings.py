@@ -16,6 +16,7 @@ from batchfx.cli.words import is_active, state_of, tally_table
 from batchfx.execution.control import Difference, Report
 from batchfx.execution.views import PENDING, RowView
 from batchfx.model.verdicts import Tally, Verdict
+from batchfx.store.batches import Batch
 
 VERDICT_WIDTH = 9
 
@@ -71,6 +72,7 @@ def _facts(report: Report) -> list[tuple[str, str]]:
         ("Importer", batch.importer),
         ("Source", batch.source_name),
         ("Tenant", batch.key.tenant),
+        *_mapping(batch),
         ("Attempt", str(batch.attempt)),
         ("Started", moment(batch.started_at)),
     ]
@@ -83,6 +85,11 @@ def _facts(report: Report) -> list[tuple[str, str]]:
         process = number.partition(".")[0]  # the rest is when it began
         facts.append(("Run by", f"process {process} on {host}"))
     return facts
+
+
+def _mapping(batch: Batch) -> list[tuple[str, str]]:
+    saved = batch.saved_mapping
+    return [("Mapping", f"{saved['name']}@{saved['version']}")] if saved else []
 
 
 def show_rows(
@@ -134,10 +141,9 @@ def _end(view: RowView, headers: Mapping[str, str]) -> str:
     field = cut(headers.get(first.field, first.field)) if first.field else ""
     where = " ".join(part for part in (field, value) if part)
     others = f" (and {more} more)" if more else ""
-    return (
-        ": ".join(part for part in (where, cut(first.message, MESSAGE)) if part)
-        + others
-    )
+    meant = f" Did you mean '{cut(first.suggestion)}'?" if first.suggestion else ""
+    told = ": ".join(part for part in (where, cut(first.message, MESSAGE)) if part)
+    return f"{told}{meant}{others}"
 
 
 def show_recount(

@@ -49,6 +49,7 @@ def of_report(report: Report) -> dict[str, Any]:
         "importer": batch.importer,
         "tenant": batch.key.tenant,
         "source": batch.source_name,
+        "mapping": batch.saved_mapping,
         "reason": batch.reason,
         "dry_run": batch.dry_run,
         "blank": batch.blank,

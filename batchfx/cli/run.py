@@ -12,6 +12,7 @@ import click
 
 from batchfx.cli import database, discovery, records
 from batchfx.cli.follow import Followed, Work, follow
+from batchfx.cli.given import columns_of, mapping_options, set_option, values_of
 from batchfx.cli.options import (
     ChunkSize,
     Rate,
@@ -30,6 +31,8 @@ from batchfx.cli.summary import (
     show_summary,
 )
 from batchfx.execution.control import Options, Report, import_source, rerun
+from batchfx.execution.mappings import with_values
+from batchfx.execution.settings import given_of
 from batchfx.files.paths import open_path
 from batchfx.store.engine import Store
 
@@ -40,6 +43,8 @@ from batchfx.store.engine import Store
         "batchfx import customers customers.csv",
         "batchfx import customers customers.csv --dry-run",
         "batchfx import orders orders.xlsx --max-error-rate 5%",
+        'batchfx import customers crm.csv --map "Mail=email" --save-mapping crm',
+        "batchfx import customers crm.csv --mapping crm --set date_order=dmy",
     ),
 )
 @click.argument("type_name", metavar="TYPE")
@@ -61,6 +66,8 @@ from batchfx.store.engine import Store
     metavar="P",
     help="Stop when more than this part of the rows is faulty: 5% or 0.05.",
 )
+@mapping_options
+@set_option
 @json_option
 @global_options
 @click.pass_obj
@@ -71,11 +78,19 @@ def import_command(
     type_name: str,
     file: Path,
     tenant: str | None,
+    mapped: tuple[str, ...],
+    values: tuple[str, ...],
+    pairs: tuple[str, ...],
     as_json: bool,
     **chosen: Any,
 ) -> int:
     """Import FILE with the importer called TYPE."""
-    options = Options(tenant=database.tenant_or_default(tenant), **chosen)
+    options = Options(
+        tenant=database.tenant_or_default(tenant),
+        mapping=columns_of(mapped),
+        settings=with_values(given_of(pairs), values_of(values)),
+        **chosen,
+    )
     with person_screen(as_json=as_json) as screen:
         importer = discovery.find(settings, type_name)
         with open_path(file) as source, database.opened(settings) as store:
@@ -93,11 +108,18 @@ def import_command(
                 ),
                 as_json=as_json,
             )
+        if options.save_mapping is not None:
+            _tell_mapping(screen, report)
     return finish(report, code, as_json=as_json)
 
 
 @click.command(
-    "rerun", epilog=examples("batchfx rerun 3", "batchfx rerun 3 corrected.csv")
+    "rerun",
+    epilog=examples(
+        "batchfx rerun 3",
+        "batchfx rerun 3 corrected.csv",
+        "batchfx rerun 3 --set date_order=dmy",
+    ),
 )
 @batch_argument
 @click.argument(
@@ -107,6 +129,7 @@ def import_command(
     type=click.Path(path_type=Path, readable=False),
 )
 @tenant_option
+@set_option
 @json_option
 @global_options
 @click.pass_obj
@@ -116,14 +139,17 @@ def rerun_command(
     number: int,
     file: Path | None,
     tenant: str | None,
+    pairs: tuple[str, ...],
     as_json: bool,
 ) -> int:
     """Run the rows of BATCH that are not finished again.
 
     Rows that are finished are never touched. With a corrected FILE, the values of its
     rows take the place of those that were read. Its rows are matched by a column 'row'
-    with the row's number, or by the importer's key.
+    with the row's number, or by the importer's key; a column that it has not keeps its
+    values.
     """
+    given = given_of(pairs)
     with person_screen(as_json=as_json) as screen:
         discovery.load(settings)
         with database.found(settings) as store:
@@ -132,10 +158,17 @@ def rerun_command(
                 settings,
                 screen,
                 store,
-                lambda watch: rerun(store, key, file, watch=watch),
+                lambda watch: rerun(store, key, file, settings=given, watch=watch),
                 as_json=as_json,
             )
     return finish(report, code, as_json=as_json)
+
+
+def _tell_mapping(screen: Screen, report: Report) -> None:
+    saved = report.batch.saved_mapping
+    if saved is not None:
+        screen.say()
+        screen.say(f"The mapping is saved as {saved['name']}@{saved['version']}.")
 
 
 def run(

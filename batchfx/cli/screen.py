@@ -113,5 +113,5 @@ def _problem(group: IssueGroup, *, suggestions: bool) -> Text:
     value = f": {cut(group.value)}" if group.value else ""
     text.append(f"\n{where}{value} · {plain(group.code)}", style="dim")
     if suggestions and group.suggestion:
-        text.append(f"\nsuggested: {cut(group.suggestion)}", style="dim")
+        text.append(f"\ndid you mean '{cut(group.suggestion)}'?", style="dim")
     return text

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from batchfx.errors import SourceError, UsageError
 from batchfx.execution import corrections
 from batchfx.execution.broadcast import Broadcast, Listener
-from batchfx.execution.facts import find_duplicates
+from batchfx.execution.facts import find_duplicates, settle_notations
 from batchfx.execution.job import job_of
 from batchfx.execution.local import INTERRUPTED, run_chunks
 from batchfx.execution.stage import stage
@@ -49,6 +49,7 @@ class Attempt:
     is_new: bool = False
     max_error_rate: float | None = None
     corrected: Path | None = None
+    layout: Mapping[str, Any] = field(default_factory=dict)  # of the corrected file
 
 
 def run_attempt(attempt: Attempt) -> None:
@@ -67,6 +68,7 @@ def run_attempt(attempt: Attempt) -> None:
     )
     if goes_on:
         job = job_of(attempt.store, attempt.hold, _read(attempt), attempt.importer)
+        job = settle_notations(job)
         find_duplicates(job)
         broadcast.restart()
         broadcast.now()
@@ -105,7 +107,12 @@ def _reopen(attempt: Attempt, batch: Batch) -> bool:
         if attempt.corrected is not None:
             with open_path(attempt.corrected) as source:
                 account = corrections.apply(
-                    connection, batch, attempt.importer, attempt.corrected.name, source
+                    connection,
+                    batch,
+                    attempt.importer,
+                    attempt.corrected.name,
+                    source,
+                    layout=attempt.layout,
                 )
             outcomes.add_issues(connection, key, batch.attempt + 1, account.issues())
         if batches.tally(connection, key).all_well:

@@ -6,32 +6,34 @@ these functions and nothing below them.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from sqlalchemy.engine import Connection
 
 from batchfx import tables
-from batchfx.errors import AlreadyImportedError, SourceError, StoreError
+from batchfx.errors import AlreadyImportedError, StoreError, UsageError
+from batchfx.execution import mappings
 from batchfx.execution.attempt import Attempt, Watch, run_attempt
+from batchfx.execution.intake import Opened, look_into, not_followed
 from batchfx.execution.lease import TTL, is_alive, is_dead, new_worker, renewed
-from batchfx.files import open as files
+from batchfx.execution.mappings import Said
 from batchfx.files.paths import open_path
 from batchfx.importer import Importer, find_importer
 from batchfx.model.blocks import ROW
 from batchfx.model.issues import Issue
-from batchfx.model.sources import Layout
+from batchfx.model.settings import Settings
 from batchfx.model.states import BatchState
 from batchfx.model.verdicts import Tally
-from batchfx.pipeline.mapping import match
+from batchfx.pipeline.headers import Saved
 from batchfx.pipeline.plan import plan_of
 from batchfx.store import batches, chunks, outcomes, sources
 from batchfx.store.batches import Batch
 from batchfx.store.chunks import ChunkTally
 from batchfx.store.engine import Store
+from batchfx.store.mappings import SavedMapping
 from batchfx.store.schema import BatchKey
 
 DEFAULT_TENANT = "default"
@@ -47,6 +49,13 @@ class Options:
         again: Import content that was imported before.
         chunk_size: Rows to a chunk; the importer's own number when None.
         max_error_rate: Stop when a larger part of the rows (0 to 1) is faulty.
+        mapping: The field, by its name or its header, of a column of the file; None
+            leaves the column out. The others are found by their names.
+        settings: How the file is laid out and its values are written, by the names of
+            options: ``{"delimiter": ";", "date_order": "dmy"}``.
+        saved_mapping: A mapping that was saved, ``crm`` or ``crm@2``; what is given
+            here counts more.
+        save_mapping: A name under which mapping and settings are saved.
 
     """
 
@@ -55,6 +64,10 @@ class Options:
     again: bool = False
     chunk_size: int | None = None
     max_error_rate: float | None = None
+    mapping: Mapping[str, str | None] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    saved_mapping: str | None = None
+    save_mapping: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +137,7 @@ def import_source(
     Raises:
         SourceError: It can't be read or has not the importer's columns; nothing was
             written.
+        UsageError: The mapping or a setting names what there isn't, or can't be.
         AlreadyImportedError: The tenant has imported this content before.
         IllegalMoveError: Another process is at work on this import.
         StoreError: The database can't be used; what was committed is kept.
@@ -131,16 +145,25 @@ def import_source(
     """
     options, watch = options or Options(), watch or Watch()
     plan_of(importer.row_model)
-    opened = _inspect(importer, source, name)
+    said = _said(store, importer, options)
+    opened = look_into(importer, source, name, said)
     tables.require_tables(store, importer)
     with store.write() as connection:
         same = _find_same(connection, importer, opened, options)
         if same is None:
-            new = _create(connection, importer, opened, options)
+            new = _create(connection, importer, opened, options, said)
             source.seek(0)
             sources.add(connection, new, source)
     if same is not None:
-        return _again(store, same, options, watch)
+        ended = _again(store, same, options, watch)
+        told = not_followed(
+            same,
+            opened,
+            said,
+            chunk_size=options.chunk_size,
+            save_mapping=options.save_mapping,
+        )
+        return replace(ended, file_issues=(*ended.file_issues, *told))
     return _run(store, new, watch, is_new=True, max_error_rate=options.max_error_rate)
 
 
@@ -149,20 +172,31 @@ def rerun(
     key: BatchKey,
     corrected: Path | None = None,
     *,
+    settings: Mapping[str, Any] | None = None,
     watch: Watch | None = None,
 ) -> Report:
     """Run every row of the batch again that is not terminal, as a new attempt.
 
     With a *corrected* file, the values of its rows are taken in place of those that
-    were read; rows that are terminal are left alone.
+    were read; rows that are terminal are left alone. *settings* are options as in
+    `Options`: they answer how the values of the batch are written, and stay with it;
+    those of a layout are about the corrected file.
 
     Raises:
         NotFoundError: The tenant has no such batch.
         IllegalMoveError: Another process is at work on it.
         SourceError: The corrected file can't be read or matched to the batch's rows.
+        UsageError: A setting can't be, or has nothing to be about.
 
     """
-    return _run(store, key, watch or Watch(), corrected=corrected)
+    said = mappings.settings_for_import(settings or {})
+    if said.layout and corrected is None:
+        message = (
+            f"{', '.join(said.layout)} can't be said now: the file of batch "
+            f"{key.number} was looked into already. Import it anew with --again."
+        )
+        raise UsageError(message)
+    return _run(store, key, watch or Watch(), corrected=corrected, said=said)
 
 
 def report(store: Store, key: BatchKey) -> Report:
@@ -209,40 +243,23 @@ def recount(store: Store, key: BatchKey) -> tuple[Tally, list[Difference]]:
     return total, differences
 
 
-@dataclass(frozen=True, slots=True)
-class _Opened:
-    """A source that was looked into: it can be read and has the importer's columns."""
-
-    name: str
-    digest: str
-    layout: Layout
-    positions: Mapping[str, int]
-
-
-def _inspect(importer: type[Importer[Any]], source: BinaryIO, name: str) -> _Opened:
-    source.seek(0)
-    layout = files.inspect(source)
-    matched = match(importer.row_model, importer.columns, layout.header)
-    if not any(block.frame.height for block in files.read(source, layout, 1)):
-        message = (
-            "The file has a header but no rows below it: there is nothing to import."
-        )
-        raise SourceError("no_rows", message)
-    return _Opened(name, _digest(source), layout, matched.positions)
-
-
-def _digest(source: BinaryIO) -> str:
-    source.seek(0)
-    digest = hashlib.sha256()
-    while piece := source.read(1 << 20):
-        digest.update(piece)
-    return digest.hexdigest()
+def _said(store: Store, importer: type[Importer[Any]], options: Options) -> Said:
+    if options.save_mapping is not None:
+        mappings.require_name(options.save_mapping)
+    return mappings.said_of(
+        store,
+        options.tenant,
+        importer,
+        columns=options.mapping,
+        options=options.settings,
+        name=options.saved_mapping,
+    )
 
 
 def _find_same(
     connection: Connection,
     importer: type[Importer[Any]],
-    opened: _Opened,
+    opened: Opened,
     options: Options,
 ) -> Batch | None:
     """Return the earlier import of the same content, if that matters.
@@ -258,8 +275,9 @@ def _find_same(
 def _create(
     connection: Connection,
     importer: type[Importer[Any]],
-    opened: _Opened,
+    opened: Opened,
     options: Options,
+    said: Said,
 ) -> BatchKey:
     key = batches.create(
         connection,
@@ -268,13 +286,33 @@ def _create(
         source_name=opened.name,
         digest=opened.digest,
         layout=opened.layout,
-        mapping=dict(opened.positions),
+        mapping=dict(opened.matched.positions),
+        saved_mapping=_saved(connection, importer, opened, options, said),
+        given=opened.given,
         chunk_size=options.chunk_size or importer.chunk_size,
         dry_run=options.dry_run,
         max_error_rate=options.max_error_rate,
     )
-    outcomes.add_issues(connection, key, 1, opened.layout.warnings)
+    outcomes.add_issues(connection, key, 1, opened.warnings)
     return key
+
+
+def _saved(
+    connection: Connection,
+    importer: type[Importer[Any]],
+    opened: Opened,
+    options: Options,
+    said: Said,
+) -> dict[str, Any] | None:
+    """Return the mapping in use by name and version; save it if that is asked for."""
+    used: Saved | SavedMapping | None = said.saved
+    if options.save_mapping is not None:
+        header, matched = opened.layout.header, opened.matched
+        content = mappings.content_of(importer, said, header, matched)
+        used = mappings.save(
+            connection, options.tenant, importer.name, options.save_mapping, content
+        )
+    return None if used is None else {"name": used.name, "version": used.version}
 
 
 def _again(store: Store, same: Batch, options: Options, watch: Watch) -> Report:
@@ -305,12 +343,14 @@ def _run(
     only_unfinished: bool = False,
     max_error_rate: float | None = None,
     corrected: Path | None = None,
+    said: Settings | None = None,
 ) -> Report:
     """Hold the batch, run what is unfinished of it, and report."""
     worker = new_worker()
     with store.read() as connection:
         batch = batches.read(connection, key)
     importer = find_importer(batch.importer)
+    plan_of(importer.row_model)
     tables.require_tables(store, importer)
     dead = {batch.worker} if batch.worker and is_dead(batch.worker) else set()
     if (batch.is_held and not dead) or is_alive(batch.worker):
@@ -320,11 +360,25 @@ def _run(
         batch = batches.read(connection, key)
         if only_unfinished and batch.state is BatchState.COMPLETED:
             raise _imported(batch)  # its end came while this waited; the hold is undone
+        if said is not None:
+            header, before = batch.layout.header, batch.given
+            given = mappings.given_of(importer, said, header, batch.mapping, before)
+            batches.note(connection, hold, given=given)
         chunks.release_all(connection, hold)
+    layout = {} if said is None else said.layout
     with renewed(store, worker):
         try:
             run_attempt(
-                Attempt(store, hold, importer, watch, is_new, max_error_rate, corrected)
+                Attempt(
+                    store=store,
+                    hold=hold,
+                    importer=importer,
+                    watch=watch,
+                    is_new=is_new,
+                    max_error_rate=max_error_rate,
+                    corrected=corrected,
+                    layout=layout,
+                )
             )
         finally:
             with store.write() as connection:

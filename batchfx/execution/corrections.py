@@ -2,13 +2,18 @@
 
 A row of it names the row it corrects by number, in a column called ``row``, or else by
 the importer's key. Rows that are terminal are left alone, and rows that the batch does
-not have are refused; both are said.
+not have are refused; both are said. A column that the corrected file has not keeps its
+values.
+
+The file may be the one of faulty rows that a person was handed: its column of errors is
+no matter, and the apostrophes that keep a spreadsheet from taking a text for a formula
+are taken off again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
 import polars as pl
@@ -17,14 +22,27 @@ from sqlalchemy.engine import Connection
 from batchfx.errors import SourceError, UsageError
 from batchfx.files import open as files
 from batchfx.importer import Importer
-from batchfx.model.blocks import FAULTS, KINDS, ROW, Kind, column_name
+from batchfx.model.blocks import (
+    FAULTS,
+    KINDS,
+    ROW,
+    Kind,
+    column_name,
+    dump_faults,
+    load_faults,
+)
 from batchfx.model.issues import Issue, Level, Phase
 from batchfx.model.sources import Layout
-from batchfx.pipeline.mapping import folded, match
+from batchfx.pipeline.headers import Saved, listed
+from batchfx.pipeline.likeness import folded
+from batchfx.pipeline.mapping import find
 from batchfx.store import chunks, outcomes, revisions
 from batchfx.store.batches import Batch
 
 ROW_HEADERS = frozenset({"row", "rownumber", "rowno", "batchfxrow"})
+ERROR_HEADERS = frozenset({"error", "errors"})
+# An apostrophe before these guards a text (OWASP, "CSV Injection").
+GUARD, GUARDED = "'", frozenset("=+-@\t\r")
 BLOCK_ROWS = 5_000
 SHOWN = 5  # row numbers named in a sentence
 
@@ -35,20 +53,36 @@ class Corrected:
 
     *fields* gives, for each field that both have, its position in the corrected file
     and in the batch. *key* are the positions, here and there, of what names a row;
-    there it is empty when rows are named by number.
+    there it is empty when rows are named by number. It *is_whole* when it has every
+    field that the batch has.
     """
 
     layout: Layout
     fields: Mapping[str, tuple[int, int]]
     key: tuple[int, ...]
     batch_key: tuple[int, ...]
+    is_whole: bool
+
+    @property
+    def left_out(self) -> list[str]:
+        """The columns that are no field of the batch, nor say anything else."""
+        used = {*self.key, *(here for here, _ in self.fields.values())}
+        return [
+            name
+            for position, name in enumerate(self.layout.header)
+            if name and position not in used and folded(name) not in ERROR_HEADERS
+        ]
 
 
 @dataclass
 class Account:
-    """What became of the rows of the corrected file *name*, by their numbers in it."""
+    """What became of the rows of the corrected file *name*, by their numbers in it.
+
+    *columns* are those of its columns that correct nothing.
+    """
 
     name: str
+    columns: list[str] = field(default_factory=list)
     taken: set[int] = field(default_factory=set)  # rows of the batch
     finished: list[int] = field(default_factory=list)
     strange: list[int] = field(default_factory=list)
@@ -65,18 +99,27 @@ class Account:
             ),
             ("correction_repeated", self.repeated, "correct a row a second time"),
         ]
-        return [
-            Issue(
-                code=code,
-                message=f"{self.name}: {len(rows)} rows ({_listed(rows)}) {what}; "
-                "they were left out.",
-                phase=Phase.FILE,
-                level=Level.WARNING,
-                parameters={"count": len(rows)},
+        about_rows = [
+            _warning(
+                code,
+                f"{self.name}: {len(rows)} rows ({_listed(rows)}) {what}; they were "
+                "left out.",
+                len(rows),
             )
             for code, rows, what in told
             if rows
         ]
+        return [*about_rows, *self._about_columns()]
+
+    def _about_columns(self) -> list[Issue]:
+        if not self.columns:
+            return []
+        message = (
+            f"{self.name}: {listed(self.columns)} correct nothing, the batch has no "
+            "such field; they were left out."
+        )
+        code = "correction_of_unknown_column"
+        return [_warning(code, message, len(self.columns))]
 
 
 def apply(
@@ -85,6 +128,8 @@ def apply(
     importer: type[Importer[Any]],
     name: str,
     source: BinaryIO,
+    *,
+    layout: Mapping[str, Any] | None = None,
 ) -> Account:
     """Keep the corrected cells of every row that is not terminal.
 
@@ -94,14 +139,19 @@ def apply(
         importer: Its importer.
         name: The corrected file's name, for messages.
         source: Its content.
+        layout: What is said of how it is laid out.
 
     Raises:
-        SourceError: It can't be read, or has not the importer's columns.
+        SourceError: It can't be read, or corrects nothing.
         UsageError: Nothing in it says which rows it corrects.
 
     """
-    corrected = _understand(importer, batch, source)
-    account = Account(name)
+    expected = [batch.layout.header[position] for position in batch.mapping.values()]
+    # Guards are taken off below, where what was read before tells which they are.
+    given = {"expected_columns": expected, "guards": "keep"}
+    found = files.inspect(source, given, **(layout or {}))
+    corrected = _understand(importer, batch, found, name)
+    account = Account(name, corrected.left_out)
     for block in files.read(source, corrected.layout, BLOCK_ROWS):
         if block.frame.height:
             _keep(connection, batch, corrected, block.frame, account)
@@ -115,21 +165,30 @@ def apply(
 
 
 def _understand(
-    importer: type[Importer[Any]], batch: Batch, source: BinaryIO
+    importer: type[Importer[Any]], batch: Batch, layout: Layout, name: str
 ) -> Corrected:
-    layout = files.inspect(source)
-    here = match(importer.row_model, importer.columns, layout.header).positions
     there = batch.mapping
-    fields = {name: (here[name], there[name]) for name in here if name in there}
-    for position, name in enumerate(layout.header):
-        if folded(name) in ROW_HEADERS and position not in here.values():
-            return Corrected(layout, fields, (position,), ())
+    as_read = {
+        batch.layout.header[position]: field for field, position in there.items()
+    }
+    search = find(importer.columns, layout.header, saved=Saved(name, 0, as_read))
+    here = search.positions
+    fields = {each: (here[each], there[each]) for each in here if each in there}
+    if not fields:
+        message = (
+            f"{name} has no column of batch {batch.key.number}. It has: "
+            f"{listed(layout.header)}; the batch has: {listed(list(as_read))}."
+        )
+        raise SourceError("no_column_corrected", message)
+    is_whole = fields.keys() == there.keys()
+    for position, header in enumerate(layout.header):
+        if folded(header) in ROW_HEADERS and position not in here.values():
+            return Corrected(layout, fields, (position,), (), is_whole)
     for key in reversed(importer.unique_together()):
         if all(name in fields for name in key):
             pairs = [fields[name] for name in key]
-            return Corrected(
-                layout, fields, tuple(p[0] for p in pairs), tuple(p[1] for p in pairs)
-            )
+            here_key, there_key = zip(*pairs, strict=True)
+            return Corrected(layout, fields, here_key, there_key, is_whole)
     message = (
         "Nothing says which rows the corrected file corrects. Give it a column 'row' "
         "with the numbers that 'batchfx rows' shows."
@@ -145,14 +204,17 @@ def _targets(
         cells = frame[column_name(corrected.key[0])].to_list()
         return [_number(cell) for cell in cells]
     wanted = _keys(frame, corrected.key)
-    rows_of: dict[tuple[str | None, ...], list[int]] = {key: [] for key in wanted}
+    plain = [tuple(cell and without_guard(cell) for cell in key) for key in wanted]
+    rows_of: dict[tuple[str | None, ...], list[int]]
+    rows_of = {key: [] for key in (*wanted, *plain)}
     for ordinal in range(chunks.count(connection, batch.key)):
         current = _current(connection, batch, ordinal)
         keys = _keys(current, corrected.batch_key)
         for number, key in zip(current[ROW].to_list(), keys, strict=True):
             if key in rows_of and None not in key:
                 rows_of[key].append(number)
-    return [rows_of[key] for key in wanted]
+    pairs = zip(wanted, plain, strict=True)
+    return [rows_of[key] or rows_of[unguarded] for key, unguarded in pairs]
 
 
 def _number(cell: str | None) -> list[int]:
@@ -225,12 +287,49 @@ def _merge(
     width = sum(name.startswith("c") for name in old)
     kinds = list(old[KINDS] or Kind.TEXT * width)
     for here, there in corrected.fields.values():
-        cells[column_name(there)] = new[column_name(here)]
+        cells[column_name(there)] = _as_meant(
+            new[column_name(here)], old[column_name(there)]
+        )
         kinds[there] = new[KINDS][here] if new[KINDS] else Kind.TEXT
     is_text = all(kind in {Kind.TEXT, Kind.EMPTY} for kind in kinds)
     cells[KINDS] = None if is_text else "".join(kinds)
-    cells[FAULTS] = new[FAULTS]
+    cells[FAULTS] = _faults(old, new, corrected)
     return cells
+
+
+def _as_meant(new: str | None, old: str | None) -> str | None:
+    """Return a corrected cell; one that is what was read is left as it is."""
+    return new if new is None or new == old else without_guard(new)
+
+
+def without_guard(text: str) -> str:
+    """Return *text* without the apostrophe that guards it from being a formula."""
+    is_guarded = text[:1] == GUARD and text[1:2] in GUARDED
+    return text[1:] if is_guarded else text
+
+
+def _faults(
+    old: Mapping[str, str | None],
+    new: Mapping[str, Any],
+    corrected: Corrected,
+) -> str | None:
+    """Return the faults of the corrected record, by the batch's columns.
+
+    Those of the record that was read stay where it was not corrected.
+    """
+    there_of = dict(corrected.fields.values())
+    faults = [
+        replace(fault, column=None if fault.column is None else there_of[fault.column])
+        for fault in load_faults(new[FAULTS] or "[]")
+        if fault.column is None or fault.column in there_of
+    ]
+    mended = set(there_of.values())
+    faults += [
+        fault
+        for fault in load_faults(old[FAULTS] or "[]")
+        if fault.column not in mended and not corrected.is_whole
+    ]
+    return dump_faults(faults) if faults else None
 
 
 def _matched_by(importer: type[Importer[Any]], corrected: Corrected) -> str:
@@ -245,6 +344,16 @@ def _matched_by(importer: type[Importer[Any]], corrected: Corrected) -> str:
     ]
     return "its column " + " and ".join(
         f"'{importer.columns[n].header(n)}'" for n in names
+    )
+
+
+def _warning(code: str, message: str, count: int) -> Issue:
+    return Issue(
+        code=code,
+        message=message,
+        phase=Phase.FILE,
+        level=Level.WARNING,
+        parameters={"count": count},
     )
 
 

@@ -1,32 +1,70 @@
 """Facts about the whole file, found before the first row is written.
 
+How a column is written is decided first, over all of its values: what a value is, and
+whether two are the same, hangs on it. A decision stays with the batch; a question that
+was left open is asked again in the next run.
+
 A value of a `unique` column may be in the file once. The first row that has it is good,
 whatever else is wrong with that row; each later one is told the first one's number. In
 a rerun, rows that are terminal count as the first.
 
-Memory does not grow with the file: hashes of the values are compared, in as many passes
-over the blocks as keep each pass's hashes under `HASHES_AT_ONCE`, and only rows whose
-hashes meet are compared by value.
+Memory does not grow with the file: see `execution.repeats`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
-from decimal import Decimal
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import polars as pl
 
 from batchfx.execution.job import Job, read_all_cells
+from batchfx.execution.repeats import comparable, met
 from batchfx.model.blocks import ROW
-from batchfx.pipeline.validate import Validated, declared
+from batchfx.model.notations import Notation
+from batchfx.pipeline import decisions
+from batchfx.pipeline.validate import declared
 from batchfx.store import batches, chunks, outcomes
-
-HASHES_AT_ONCE = 1_000_000  # 8 bytes each
 
 Fields = tuple[str, ...]
 Repeated = tuple[int, str, int]  # row, its fields, the first row that has the values
+
+
+def settle_notations(job: Job) -> Job:
+    """Decide how each column is written; return the job that reads it so."""
+    evidence = _evidence(job)
+    notations = decisions.decide(job.plan, evidence, job.given)
+    told = decisions.explain(job.plan, evidence, notations)
+    with job.store.write() as connection:
+        decided = dict(batches.read(connection, job.key).notations)
+        for name, notation in notations.items():
+            earlier = {**decided.pop(name, {}), "unsettled": None}
+            found = _beyond(notation, job.given[name])
+            kept = {k: v for k, v in {**earlier, **found}.items() if v is not None}
+            if kept:
+                decided[name] = kept
+        batches.note(connection, job.hold, notations=decided)
+        outcomes.add_issues(connection, job.key, job.attempt, told)
+    return replace(job, plan=job.plan.written(notations))
+
+
+def _beyond(notation: Notation, given: Notation) -> dict[str, Any]:
+    """Return what *notation* says and nobody had said, as plain data."""
+    said = given.dump()
+    return {key: value for key, value in notation.dump().items() if key not in said}
+
+
+def _evidence(job: Job) -> decisions.Evidence:
+    evidence = decisions.Evidence()
+    names = decisions.undecided(job.plan, job.given)
+    positions = {name: job.positions[name] for name in names if name in job.positions}
+    if positions:
+        plan = job.plan.only(positions)
+        for cells in read_all_cells(job.store, job.key, positions):
+            evidence += decisions.gather(plan, cells, positions, job.given)
+    return evidence
 
 
 def find_duplicates(job: Job) -> None:
@@ -45,35 +83,9 @@ def find_duplicates(job: Job) -> None:
 def _repeated(job: Job, fields: Fields) -> list[Repeated]:
     with job.store.read() as connection:
         total = batches.tally(connection, job.key).total
-        room = 1 << chunks.last_row(connection, job.key).bit_length()
-    passes = -(-total // HASHES_AT_ONCE)
-    found: list[Repeated] = []
-    for part in range(passes):
-        marks = (_marks(values, room) for values in _values(job, fields))
-        if passes > 1:
-            marks = (each.filter(each // room % passes == part) for each in marks)
-        meeting = _meeting(pl.concat(marks, rechunk=True), room)
-        if len(meeting):
-            found += _later(job, pl.concat(_values(job, fields, meeting)))
-    return found
-
-
-def _marks(values: pl.DataFrame, room: int) -> pl.Series:
-    """Return a number for each row: a hash of its values, its own number at the end.
-
-    The row's number takes the place of as many of the hash's 64 bits as *room* has, so
-    that both are sorted as one.
-    """
-    hashes = values.drop(ROW).hash_rows(seed=0)
-    return hashes - hashes % room + values[ROW].cast(pl.UInt64)
-
-
-def _meeting(marks: pl.Series, room: int) -> pl.Series:
-    """Return the rows that share their hash with another, in order."""
-    marks = marks.sort(in_place=True)
-    is_same = (marks // room).diff(null_behavior="ignore") == 0
-    is_met = is_same.fill_null(value=False) | is_same.shift(-1, fill_value=False)
-    return (marks.filter(is_met) % room).cast(pl.UInt32).sort()
+        last_row = chunks.last_row(connection, job.key)
+    found = met(partial(_values, job, fields), total, last_row)
+    return [repeated for each in found for repeated in _later(job, each)]
 
 
 def _later(job: Job, candidates: pl.DataFrame) -> list[Repeated]:
@@ -104,26 +116,4 @@ def _values(
     for cells in read_all_cells(job.store, job.key, positions):
         is_wanted = True if wanted is None else pl.col(ROW).is_in(wanted.implode())
         validated = declared(plan, cells.filter(is_wanted), positions)
-        texts = [_comparable(validated, field) for field in fields]
-        yield pl.DataFrame([validated.numbers, *texts]).drop_nulls()
-
-
-def _comparable(validated: Validated, field: str) -> pl.Series:
-    """Return texts that are equal where the values are, the same way in every chunk."""
-    values = validated.frame[field]
-    if values.dtype in {pl.Object, pl.Datetime}:
-        texts = [_text(value) for value in validated.values(field)]
-        return pl.Series(field, texts, pl.String)
-    plain = values.cast(pl.String)
-    if isinstance(values.dtype, pl.Decimal) and values.dtype.scale:
-        return plain.str.strip_chars_end("0").str.strip_chars_end(".")
-    return plain
-
-
-def _text(value: Any) -> str | None:
-    """Return a text that equal values share; None for no value."""
-    if isinstance(value, Decimal):
-        return format(value.normalize(), "f") if value else "0"
-    if isinstance(value, datetime) and value.tzinfo is not None:
-        return value.astimezone(UTC).isoformat()
-    return None if value is None else str(value)
+        yield comparable(validated, fields)

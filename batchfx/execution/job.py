@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 from sqlalchemy.engine import Connection
 
+from batchfx.execution.mappings import notations_of
 from batchfx.importer import Importer
 from batchfx.model.blocks import FAULTS, KINDS, ROW, column_name
+from batchfx.model.notations import Notation
+from batchfx.pipeline import decisions
 from batchfx.pipeline.plan import RowPlan, plan_of
+from batchfx.pipeline.validate import declared
 from batchfx.store import chunks, revisions
 from batchfx.store.batches import Batch, Hold
 from batchfx.store.engine import Store
@@ -22,12 +26,17 @@ ROWS_AT_ONCE = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A run of a batch by the worker that holds it."""
+    """A run of a batch by the worker that holds it.
+
+    *plan* reads every column in its notation; *given* is the notation of each field as
+    far as somebody said it, or as it was decided in an earlier run.
+    """
 
     store: Store
     hold: Hold
     importer: type[Importer[Any]]
     plan: RowPlan
+    given: Mapping[str, Notation]
     positions: Mapping[str, int]
     attempt: int
     dry_run: bool
@@ -43,16 +52,34 @@ def job_of(
     store: Store, hold: Hold, batch: Batch, importer: type[Importer[Any]]
 ) -> Job:
     """Return the job of running *batch* under *hold*."""
+    plan = plan_of(importer.row_model)
+    given = _given(plan, batch, importer)
     return Job(
         store=store,
         hold=hold,
         importer=importer,
-        plan=plan_of(importer.row_model),
+        plan=plan.written(given),
+        given=given,
         positions=batch.mapping,
         attempt=batch.attempt,
         dry_run=batch.dry_run,
         max_error_rate=batch.max_error_rate,
     )
+
+
+def _given(
+    plan: RowPlan, batch: Batch, importer: type[Importer[Any]]
+) -> dict[str, Notation]:
+    """Return what is said of each field's column, over what was decided before."""
+    user, columns = notations_of(batch.given)
+    said = decisions.stated(
+        plan, importer.notation, user, columns, source_format=batch.layout.format
+    )
+    earlier = {name: Notation.load(each) for name, each in batch.notations.items()}
+    return {
+        name: replace(notation.over(earlier.get(name, Notation())), unsettled=())
+        for name, notation in said.items()
+    }
 
 
 def read_cells(
@@ -82,13 +109,19 @@ def read_all_cells(
 
 
 def values_in_file(job: Job, field: str, wanted: set[str]) -> set[str]:
-    """Return those of the *wanted* texts that some row of the file has in *field*."""
+    """Return those of the *wanted* texts that some row of the file has in *field*.
+
+    A row has the text of the cell, and that of the value that it means.
+    """
     found: set[str] = set()
     if not wanted or field not in job.positions:
         return found
     positions = {field: job.positions[field]}
+    plan = job.plan.only(positions)
     for cells in read_all_cells(job.store, job.key, positions):
-        found |= set(cells[field].drop_nulls().to_list()) & wanted
+        values = declared(plan, cells, positions).values(field)
+        texts = {str(value) for value in values if value is not None}
+        found |= wanted & texts.union(cells[field].drop_nulls())
         if found == wanted:
             break
     return found

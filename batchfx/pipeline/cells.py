@@ -93,12 +93,14 @@ class FieldColumn:
     """What the frame has of one field, before it is checked.
 
     *text* has no outer blanks where they don't count, and null where there is nothing.
-    *typed* is null where the reader has to decide, which *odd* marks. *masks* are those
-    of the rules that Polars can judge. *blocked* rows are not looked at.
+    *plain* is the same in the plain notation, null where that is not sure. *typed* is
+    null where the reader has to decide, which *odd* marks. *masks* are those of the
+    rules that Polars can judge. *blocked* rows are not looked at.
     """
 
     field: FieldPlan
     text: pl.Series
+    plain: pl.Series
     typed: pl.Series
     odd: pl.Series
     masks: dict[int, pl.Series]
@@ -125,7 +127,8 @@ def absent(field: FieldPlan, height: int, blocked: frozenset[int]) -> FieldColum
     nothing = pl.Series(text_name(field.name), [None], pl.String)
     text = nothing.new_from_index(0, height)
     typed = pl.Series(field.name, [None], field.reader.dtype).new_from_index(0, height)
-    return FieldColumn(field, text, typed, marked(height, ()), {}, None, None, blocked)
+    odd = marked(height, ())
+    return FieldColumn(field, text, text, typed, odd, {}, None, None, blocked)
 
 
 def examined(column: FieldColumn, now: datetime) -> tuple[Cells, list[Found]]:
@@ -237,7 +240,7 @@ def _source(column: FieldColumn, typed: pl.Series) -> pl.Series:
     """Return what values for Python are made from."""
     if not column.field.reader.from_text:
         return typed
-    return kept(column.text, typed.is_not_null())
+    return kept(column.plain, typed.is_not_null())
 
 
 def _assembled(column: FieldColumn, given: dict[int, Any], bad: set[int]) -> Cells:

@@ -1,7 +1,8 @@
 """A frame of text, read and judged by Polars: all columns and all rules at once.
 
 Polars asks a price for each call, so there are three: the text, the typed columns, the
-masks.
+masks. A column in a notation of its own has its text brought to the plain one in
+between: what reads plain numbers and dates, and what judges them, sees only those.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from datetime import datetime
 
 import polars as pl
 
-from batchfx.model.blocks import KINDS
+from batchfx.model.blocks import KINDS, Kind
 from batchfx.pipeline.cells import FieldColumn, absent
 from batchfx.pipeline.plan import FieldPlan, RowPlan
 from batchfx.pipeline.records import Records
 from batchfx.pipeline.rules import text_name
+from batchfx.pipeline.texts import prepared
 
 
 def columns_of(
@@ -27,21 +29,25 @@ def columns_of(
 ) -> list[FieldColumn]:
     """Return the column of every field of *plan*, in the plan's order."""
     fields = list(plan.fields.values())
-    present = [field for field in fields if field.name in frame.columns]
-    kinds = frame[KINDS] if KINDS in frame.columns else None
+    names = frozenset(frame.columns)  # Polars makes the list anew each time
+    present = [field for field in fields if field.name in names]
+    kinds = frame[KINDS] if KINDS in names else None
     if kinds is not None and kinds.null_count() == frame.height:
         kinds = None
     text = frame.select(_text(field, records, frame.height) for field in present)
     if kinds is not None:
         text = text.with_columns(kinds)
-    typed = text.with_columns(
-        _typed(field, positions if kinds is not None else {}) for field in present
-    )
-    masks = typed.select(mask for field in present for mask in _masks(field, now))
+    known = positions if kinds is not None else {}
+    plain = text.with_columns(_plain(f, known) for f in present if f.reader.plainly)
+    typed = plain.with_columns(_typed(field, known) for field in present)
+    masks = typed.with_columns(
+        text[text_name(f.name)].alias(_cell_name(f)) for f in present
+    ).select(mask for field in present for mask in _masks(field, now))
     return [
         FieldColumn(
             field=field,
-            text=typed[text_name(field.name)],
+            text=text[text_name(field.name)],
+            plain=typed[text_name(field.name)],
             typed=typed[field.name],
             odd=masks[_odd_name(field)],
             masks={
@@ -51,24 +57,31 @@ def columns_of(
             position=positions.get(field.name),
             blocked=records.blocked(field.name),
         )
-        if field.name in frame.columns
+        if field.name in names
         else absent(field, frame.height, records.blocked(field.name))
         for field in fields
     ]
 
 
 def _text(field: FieldPlan, records: Records, height: int) -> pl.Expr:
-    text = pl.col(field.name)
-    if field.reader.trims:
-        text = text.str.strip_chars()
-        text = pl.when(text != "").then(text)
-    if field.column.null_tokens:
-        text = pl.when(~text.is_in(list(field.column.null_tokens))).then(text)
+    text = prepared(pl.col(field.name), field.notation, trims=field.reader.trims)
     blocked = records.blocked(field.name)
     if blocked:
         places = pl.int_range(height)
         text = pl.when(~places.is_in(sorted(blocked))).then(text)
     return text.alias(text_name(field.name))
+
+
+def _plain(field: FieldPlan, positions: Mapping[str, int]) -> pl.Expr:
+    """Return the text in the plain notation, which typed cells have already."""
+    name = text_name(field.name)
+    cell, plainly = pl.col(name), field.reader.plainly
+    plain = plainly(cell) if plainly else cell
+    position = positions.get(field.name)
+    if position is None:
+        return plain.alias(name)
+    kind = pl.col(KINDS).str.slice(position, 1).fill_null(Kind.TEXT)
+    return pl.when(kind == Kind.TEXT).then(plain).otherwise(cell).alias(name)
 
 
 def _typed(field: FieldPlan, positions: Mapping[str, int]) -> pl.Expr:
@@ -82,10 +95,14 @@ def _typed(field: FieldPlan, positions: Mapping[str, int]) -> pl.Expr:
 
 
 def _masks(field: FieldPlan, now: datetime) -> list[pl.Expr]:
-    text, typed = pl.col(text_name(field.name)), pl.col(field.name)
+    text, typed = pl.col(_cell_name(field)), pl.col(field.name)
     odd = (text.is_not_null() & typed.is_null()).alias(_odd_name(field))
     rules = field.masks(now).items()
     return [odd, *(mask.alias(_mask_name(field, place)) for place, mask in rules)]
+
+
+def _cell_name(field: FieldPlan) -> str:
+    return f"{field.name} cell"
 
 
 def _odd_name(field: FieldPlan) -> str:

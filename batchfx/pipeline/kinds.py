@@ -9,26 +9,21 @@ from pydantic_core import PydanticCustomError
 
 from batchfx.columns import Column
 from batchfx.model.blocks import Kind
+from batchfx.model.notations import Notation
 from batchfx.pipeline.addresses import email_reader, url_reader
 from batchfx.pipeline.choices import (
     choice_reader,
     knows_more_words,
     values_by_text,
 )
-from batchfx.pipeline.moments import (
-    date_reader,
-    datetime_reader,
-    duration_reader,
-    time_reader,
-)
+from batchfx.pipeline.clocks import time_reader
+from batchfx.pipeline.durations import duration_reader
+from batchfx.pipeline.moments import date_reader, datetime_reader
+from batchfx.pipeline.number_reading import decimals, floats, integers
 from batchfx.pipeline.reading import (
     BLANKS,
     Complaint,
     Reader,
-    boolean_reader,
-    decimal_reader,
-    float_reader,
-    integer_reader,
     text_reader,
     uuid_reader,
 )
@@ -42,6 +37,9 @@ from batchfx.pipeline.schemas import (
     is_address,
     is_email,
 )
+from batchfx.pipeline.words import boolean_reader
+
+PLAIN = Notation()
 
 # Places kept by Polars where the field's type doesn't say how many there may be.
 USUAL_PLACES = 10
@@ -77,21 +75,21 @@ KNOWN = {
     "literal": {"expected"},
 }
 
-READERS: Mapping[str, Callable[[Schema, str | None], Reader]] = {
-    "str": lambda leaf, _: text_reader(leaf),
-    "int": lambda _, __: integer_reader(),
-    "float": lambda _, __: float_reader(),
-    "decimal": lambda leaf, _: decimal_reader(places_of(leaf)),
-    "bool": lambda _, __: boolean_reader(),
-    "date": lambda _, written: date_reader(written),
-    "datetime": lambda leaf, written: datetime_reader(
-        written, aware=leaf.get("tz_constraint") == "aware"
+READERS: Mapping[str, Callable[[Schema, str | None, Notation], Reader]] = {
+    "str": lambda leaf, _, notation: text_reader(leaf, notation.digits),
+    "int": lambda _, __, notation: integers(notation),
+    "float": lambda _, __, notation: floats(notation),
+    "decimal": lambda leaf, _, notation: decimals(places_of(leaf), notation),
+    "bool": lambda _, __, notation: boolean_reader(notation.languages),
+    "date": lambda _, written, notation: date_reader(written, notation),
+    "datetime": lambda leaf, written, notation: datetime_reader(
+        written, notation, zoned=leaf.get("tz_constraint")
     ),
-    "time": lambda _, written: time_reader(written),
-    "timedelta": lambda _, __: duration_reader(),
-    "uuid": lambda _, __: uuid_reader(),
-    "enum": lambda leaf, _: choice_reader(leaf),
-    "literal": lambda leaf, _: choice_reader(leaf),
+    "time": lambda _, written, notation: time_reader(written, notation),
+    "timedelta": lambda _, __, ___: duration_reader(),
+    "uuid": lambda _, __, ___: uuid_reader(),
+    "enum": lambda leaf, _, __: choice_reader(leaf),
+    "literal": lambda leaf, _, __: choice_reader(leaf),
 }
 
 
@@ -110,14 +108,16 @@ def with_settings(leaf: Schema, config: Schema) -> Schema:
     return {**stated, **leaf}
 
 
-def reader_of(leaf: Schema, column: Column, config: Schema) -> Reader | None:
+def reader_of(
+    leaf: Schema, column: Column, config: Schema, notation: Notation = PLAIN
+) -> Reader | None:
     """Return the reader for the type *leaf*, or None when only Pydantic knows it."""
     if is_address(leaf):
         make = email_reader if is_email(leaf) else url_reader
         return make(leaf) if config.keys() <= HARMLESS else None
     if not _is_known(leaf) or not config.keys() <= HARMLESS | TEXT_SETTINGS:
         return None
-    return READERS[leaf["type"]](with_settings(leaf, config), column.format)
+    return READERS[leaf["type"]](with_settings(leaf, config), column.format, notation)
 
 
 def _is_known(leaf: Schema) -> bool:
@@ -130,7 +130,9 @@ def _is_known(leaf: Schema) -> bool:
     )
 
 
-def with_readers(schema: Schema, written: str | None) -> Schema:
+def with_readers(
+    schema: Schema, written: str | None, notation: Notation = PLAIN
+) -> Schema:
     """Return *schema* in which every type reads text as strictly as a compiled field.
 
     Pydantic's own reading of text is wide: to a date, 20240101 is a Unix time.
@@ -138,7 +140,9 @@ def with_readers(schema: Schema, written: str | None) -> Schema:
     kind = schema["type"]
     if kind in STRUCTURES or kind == "json":
         return schema
-    inner = {key: _each(schema[key], written) for key in INNER if key in schema}
+    inner = {
+        key: _each(schema[key], written, notation) for key in INNER if key in schema
+    }
     rebuilt = {**schema, **inner}
     if kind == "union":
         rebuilt["strict"] = False  # or no text would be read
@@ -147,7 +151,7 @@ def with_readers(schema: Schema, written: str | None) -> Schema:
     if kind in ("enum", "literal"):
         read = _choosing(values_by_text(schema))
     else:
-        read = _reading(READERS[kind](schema, written))
+        read = _reading(READERS[kind](schema, written, notation))
     function = {"type": "no-info", "function": read}
     reading = {"type": "function-before", "function": function, "schema": rebuilt}
     return _inexact(reading, rebuilt)
@@ -167,15 +171,15 @@ def _inexact(reading: Schema, typed: Schema) -> Schema:
     }
 
 
-def _each(inner: Any, written: str | None) -> Any:
+def _each(inner: Any, written: str | None, notation: Notation) -> Any:
     if isinstance(inner, Mapping) and "type" in inner:
-        return with_readers(inner, written)
+        return with_readers(inner, written, notation)
     if isinstance(inner, Mapping):  # the choices of a tagged union
-        return {key: _each(choice, written) for key, choice in inner.items()}
+        return {key: _each(choice, written, notation) for key, choice in inner.items()}
     if isinstance(inner, tuple):  # a choice and its label
-        return (_each(inner[0], written), *inner[1:])
+        return (_each(inner[0], written, notation), *inner[1:])
     if isinstance(inner, list):
-        return [_each(choice, written) for choice in inner]
+        return [_each(choice, written, notation) for choice in inner]
     return inner
 
 

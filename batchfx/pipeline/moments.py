@@ -1,357 +1,309 @@
-"""Dates, times and durations.
+"""Dates and moments.
 
-ISO 8601 is read always. Where a column names a format, in the letters of ``strptime``,
-its text is read by that format first; days, months and hours may lack their leading
-zero, a year has four digits. ISO text is then still read, unless the format would read
-it as another day. A two-digit year is what ``strptime`` takes it
-for: 69 to 99 are 1969 to 1999, 00 to 68 are 2000 to 2068. A cell that a sheet holds as
-a date needs no format.
+ISO 8601 is read always; days in digits in the order of the column's notation, and
+months by their names. Where a column names a format, in the letters of ``strptime``,
+its text is read by that format first. ISO text is then still read, unless the format
+would read it as another day. A cell that a sheet holds as a date needs no format. What
+a text means never depends on the zone of the machine.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import UTC, date, datetime, time, timedelta
+from dataclasses import replace
+from datetime import UTC, date, datetime, time
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import polars as pl
 
 from batchfx.model.blocks import Kind
+from batchfx.model.notations import Notation
+from batchfx.pipeline.clocks import CLOCK, HOUR, with_seconds
+from batchfx.pipeline.formats import letters, sure_form
+from batchfx.pipeline.orders import typed_days, typed_moments
 from batchfx.pipeline.reading import Complaint, Reader, each, exactly
-from batchfx.pipeline.suggestions import (
-    day_meant,
-    day_of_serial,
-    moment_of_serial,
-)
-
-HOUR = "(?:[01][0-9]|2[0-3])"
-MINUTE = "[0-5][0-9]"
-DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-CLOCK = rf"{HOUR}:{MINUTE}(?::{MINUTE}(?:\.[0-9]{{1,6}})?)?"
-ZONE = rf"(?:Z|[+-]{HOUR}:{MINUTE})"
-MIDNIGHT = r"00:00(?::00(?:\.0+)?)?"
-
-ISO_DAY = re.compile(DAY)
-ISO_MIDNIGHT = re.compile(rf"({DAY})[T ]{MIDNIGHT}Z?")
-ISO_MOMENT = re.compile(rf"{DAY}[T ]{CLOCK}{ZONE}?")
-ISO_TIME = re.compile(rf"{CLOCK}{ZONE}?")
-CLOCK_DURATION = re.compile(
-    rf"([+-]?)([0-9]+):({MINUTE}):({MINUTE})(?:\.([0-9]{{1,6}}))?"
-)
-ISO_DURATION = re.compile(
-    r"([+-]?)P(?:([0-9]+)W)?(?:([0-9]+)D)?"
-    r"(?:T(?=[0-9])(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+)(?:\.([0-9]{1,6}))?S)?)?"
-)
+from batchfx.pipeline.suggestions import day_meant, day_of_serial, moment_of_serial
+from batchfx.pipeline.written_days import Writing, taken_apart
 
 # For the columns that Polars reads: no year before 1000, which it would take as well.
 SURE_DAY = r"[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}"
-
-# Formats that say no more than ISO 8601 does, and texts that show which others clash.
-ISO_FORMATS = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%H:%M:%S")
-ISO_EXAMPLES = ("2024-02-03", "2024-02-03 04:05", "2024-02-03 04:05:06")
-
-FORMS = {"Y": "[1-9][0-9]{3}"} | dict.fromkeys("mdHMS", "[0-9]{1,2}")
-WORDS = {
-    "Y": "YYYY",
-    "y": "YY",
-    "m": "MM",
-    "d": "DD",
-    "H": "hh",
-    "M": "mm",
-    "S": "ss",
-    "b": "Jan",
-    "B": "January",
-    "p": "AM",
-    "I": "hh",
-    "z": "+hh:mm",
-    "%": "%",
-}
+ISO_MOMENT = re.compile(
+    rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T ]{CLOCK}(?:Z|[+-]{HOUR}:[0-5][0-9])?"
+)
+# Decimals of a second beyond the sixth.
+TOO_FINE = re.compile("(.{1,40}:[0-9]{2}[.,][0-9]{6})[0-9]+((?:[^0-9].{0,20})?)")
+# The years for which Polars has the same rules of summer time as the system's zones.
+FIRST_ZONED, LAST_ZONED = 1970, 2037
 
 
-def in_words(written: str) -> str:
-    """Return a format of ``strptime`` as a person writes it: ``DD.MM.YYYY``."""
-    return re.sub("%(.)", lambda match: WORDS.get(match[1], match[0]), written)
-
-
-def _sure_form(written: str) -> str | None:
-    """Return the regular expression of a format, if Polars reads it as Python does."""
-    parts = re.split("%(.)", written)
-    letters, between = parts[1::2], parts[0::2]
-    # Without something between them Polars may share the digits out in another way.
-    if not FORMS.keys() >= set(letters) or "" in between[1:-1] or _clashes(written):
-        return None
-    forms = [*(FORMS[letter] for letter in letters), ""]
-    pairs = zip(map(re.escape, between), forms, strict=True)
-    return "^" + "".join(text + form for text, form in pairs) + "$"
-
-
-def _own(written: str | None) -> str | None:
-    """Return the format, if it is another one than ISO 8601."""
-    return None if written in ISO_FORMATS else written
-
-
-def _clashes(written: str) -> bool:
-    """Tell whether a text of ISO 8601 could be read by the format too."""
-    return any(_strptime(text, written) for text in ISO_EXAMPLES)
-
-
-def _strptime(text: str, written: str) -> datetime | None:
-    try:
-        # Without a zone unless the format has one: the field's rules say if it must.
-        return datetime.strptime(text, written) if text.isascii() else None  # noqa: DTZ007
-    except ValueError:
-        return None
-
-
-def date_reader(written: str | None) -> Reader:
-    """Read days; *written* is the column's format."""
-    written = _own(written)
-
-    def iso(cell: pl.Expr) -> pl.Expr:
-        sure = cell.str.contains(rf"^{SURE_DAY}(?:T00:00:00)?$")
-        day = pl.when(sure).then(cell.str.slice(0, 10))
-        return day.str.to_date("%Y-%m-%d", strict=False)
+def date_reader(written: str | None, notation: Notation) -> Reader:
+    """Read days; *written* is the format that the field's author named."""
+    writing = Writing.of(written, notation)
 
     def typed(cell: pl.Expr) -> pl.Expr:
-        if written is None:
-            return iso(cell)
-        form = _sure_form(written)
+        if not writing.formats:
+            return _days(cell, writing)
+        form = _only_form(writing)
         if form is None:
             return pl.lit(None, pl.Date)
         own = pl.when(cell.str.contains(form)).then(cell)
-        return pl.coalesce(own.str.to_date(written, strict=False), iso(cell))
+        day = own.str.to_date(writing.formats[0], strict=False)
+        return pl.coalesce(day, _iso_days(cell))
 
-    return Reader("date", pl.Date(), typed, _date_reading(written), exactly(date))
+    return Reader("date", pl.Date(), typed, _date_reading(writing), exactly(date))
 
 
-def _date_reading(written: str | None) -> Callable[[str, str], Any]:
-    clashes = written is not None and _clashes(written)
+def _only_form(writing: Writing) -> str | None:
+    """Return the form of the only format, if no other reading can contradict it."""
+    alone = len(writing.formats) == 1 and writing.order is None
+    return sure_form(writing.formats[0]) if alone else None
 
+
+def _days(cell: pl.Expr, writing: Writing) -> pl.Expr:
+    if writing.order is None:
+        return _iso_days(cell)
+    own = typed_days(cell, writing.order, writing.window)
+    return pl.coalesce(own, _iso_days(cell))
+
+
+def _iso_days(cell: pl.Expr) -> pl.Expr:
+    sure = cell.str.contains(rf"^{SURE_DAY}(?:T00:00:00)?$")
+    day = pl.when(sure).then(cell.str.slice(0, 10))
+    return day.str.to_date("%Y-%m-%d", strict=False)
+
+
+def _date_reading(writing: Writing) -> Callable[[str, str], Any]:
     def read(text: str, kind: str) -> Any:
-        if written and kind != Kind.DATE:
-            moment = _strptime(text, written)
-            if moment is not None:
-                return _day_of(moment, written)
-        if kind == Kind.DATE or not clashes:
-            found = _iso_day(text, written)
-            if found is not None:
-                return found
-        return _no_date(text, kind, written)
+        moment = writing.by_format(text) if kind != Kind.DATE else None
+        if isinstance(moment, datetime):
+            return _without_clock(moment.date(), moment.timetz(), writing)
+        if kind == Kind.NUMBER:
+            return moment or _number(text, writing)
+        return moment or _day(text, kind, writing)
 
     return read
 
 
-def _iso_day(text: str, written: str | None) -> date | Complaint | None:
-    midnight = ISO_MIDNIGHT.fullmatch(text)
-    try:
-        if midnight:
-            return date.fromisoformat(midnight[1])
-        if ISO_DAY.fullmatch(text):
-            return date.fromisoformat(text)
-        if ISO_MOMENT.fullmatch(text):
-            return _day_of(datetime.fromisoformat(text), written)
-    except ValueError:
-        return None
-    return None
+def _day(text: str, kind: str, writing: Writing) -> date | Complaint:
+    apart = taken_apart(text)
+    day = writing.day(apart.day)
+    if isinstance(day, Complaint):
+        return day
+    if day is None or (writing.hides_iso and kind != Kind.DATE):
+        return writing.no_day(day or day_meant(text))
+    return day if apart.clock is None else _without_clock(day, apart.clock, writing)
 
 
-def _day_of(moment: datetime, written: str | None) -> date | Complaint:
-    if moment.timetz() == time():
-        return moment.date()
+def _without_clock(day: date, clock: time, writing: Writing) -> date | Complaint:
+    """Return the day as it is written; its zone, if it has one, doesn't shift it."""
+    if clock.replace(tzinfo=None) == time():
+        return day
     return Complaint(
         "date_from_datetime_inexact",
         "The cell has a time of day beside the date; write the date alone",
-        suggestion=_show(moment.date(), written),
+        suggestion=writing.show(day),
     )
 
 
-def _show(day: date | None, written: str | None) -> str | None:
-    if day is None:
-        return None
-    return day.strftime(written) if written else day.isoformat()
+def _number(text: str, writing: Writing) -> Complaint:
+    message = f"The cell holds a number, not a date; write the date as {writing.form}"
+    shown = writing.show(day_of_serial(text) or day_meant(text))
+    return Complaint("date_parsing", message, {"format": writing.form}, shown)
 
 
-def _no_date(text: str, kind: str, written: str | None) -> Complaint:
-    form = in_words(written or "%Y-%m-%d")
-    meant = day_of_serial(text) if kind == Kind.NUMBER else day_meant(text)
-    message = f"Write the date as {form}"
-    if kind == Kind.NUMBER:
-        message = f"The cell holds a number, not a date; write the date as {form}"
-    elif ISO_DAY.fullmatch(text) and not written:
-        message = "There is no such day in the calendar"
-    return Complaint("date_parsing", message, {"format": form}, _show(meant, written))
+def datetime_reader(
+    written: str | None, notation: Notation, *, zoned: str | None
+) -> Reader:
+    """Read moments. Polars holds those of "aware" fields in UTC, others naive.
 
+    Where the notation has a zone for those that name none, all of them are in UTC.
 
-def datetime_reader(written: str | None, *, aware: bool) -> Reader:
-    """Read moments. Polars holds those in UTC when the field is *aware*, else naive."""
-    written = _own(written)
-    dtype = pl.Datetime("us", "UTC" if aware else None)
-    zone = r"(?:Z|\+00:00)" if aware else ""
-    sure = rf"^{SURE_DAY}[T ]{CLOCK}{zone}$"
+    Args:
+        written: The format that the field's author named.
+        notation: How the column is written.
+        zoned: What the field's type says of zones: "aware", "naive" or nothing.
 
-    def typed(cell: pl.Expr) -> pl.Expr:
-        if written is not None:
-            return _formatted(cell, written, dtype)
-        text: pl.Expr = pl.when(cell.str.contains(sure)).then(cell)
-        if aware:
-            text = text.str.replace(r"(?:Z|\+00:00)$", "")
-        text = text.str.replace(" ", "T", literal=True)
-        naive = _with_seconds(text, "YYYY-MM-DDThh:mm").str.to_datetime(
-            "%Y-%m-%dT%H:%M:%S%.f", time_unit="us", strict=False
-        )
-        return naive.dt.replace_time_zone("UTC") if aware else naive
+    """
+    writing = Writing.of(written, notation)
+    key = None if zoned == "naive" else notation.zone_for_naive
+    zone = ZoneInfo(key) if key else None
+    in_utc = zoned == "aware" or zone is not None
+    dtype = pl.Datetime("us", "UTC" if in_utc else None)
+    plain = not (writing.formats or writing.order or zone)
 
     def fits(value: Any) -> bool:
         if type(value) is not datetime:
             return False
-        return value.tzinfo is UTC if aware else value.tzinfo is None
+        return value.tzinfo is UTC if in_utc else value.tzinfo is None
 
-    by_iso = written is None
+    def typed(cell: pl.Expr) -> pl.Expr:
+        if writing.formats:
+            return _formatted(cell, writing, dtype)
+        found = [_iso_moments(cell, aware=in_utc)]
+        if zone is not None:
+            found.append(_zoned(_naive(cell, writing), zone))
+        elif not in_utc and writing.order:
+            found.append(typed_moments(cell, writing.order))
+        return pl.coalesce(found) if len(found) > 1 else found[0]
+
     return Reader(
         "datetime",
         dtype,
         typed,
-        _datetime_reading(written),
+        _datetime_reading(writing, zone),
         fits,
-        values=each(datetime.fromisoformat) if by_iso else pl.Series.to_list,
-        from_text=by_iso,
+        values=_values(plain=plain, in_utc=in_utc),
+        from_text=plain,
     )
 
 
-def _with_seconds(text: pl.Expr, without: str) -> pl.Expr:
-    """Return *text* with seconds where it is as long as the form *without* them."""
-    short = text.str.len_bytes() == len(without)
-    return pl.when(short).then(pl.concat_str(text, pl.lit(":00"))).otherwise(text)
+def _values(*, plain: bool, in_utc: bool) -> Callable[[pl.Series], list[Any]]:
+    if plain:
+        return each(datetime.fromisoformat)
+    return each(_with_utc) if in_utc else pl.Series.to_list
 
 
-def _formatted(cell: pl.Expr, written: str, dtype: pl.Datetime) -> pl.Expr:
-    form = _sure_form(written)
+def _with_utc(moment: datetime) -> datetime:
+    """Return a moment of Polars, in UTC, with Python's own UTC."""
+    return moment.replace(tzinfo=UTC)
+
+
+def _iso_moments(cell: pl.Expr, *, aware: bool) -> pl.Expr:
+    zone = r"(?:Z|\+00:00)" if aware else ""
+    sure = rf"^{SURE_DAY}[T ]{CLOCK}{zone}$"
+    text: pl.Expr = pl.when(cell.str.contains(sure)).then(cell)
+    if aware:
+        text = text.str.replace(r"(?:Z|\+00:00)$", "")
+    text = text.str.replace(" ", "T", literal=True)
+    naive = with_seconds(text, "YYYY-MM-DDThh:mm").str.to_datetime(
+        "%Y-%m-%dT%H:%M:%S%.f", time_unit="us", strict=False
+    )
+    return naive.dt.replace_time_zone("UTC") if aware else naive
+
+
+def _naive(cell: pl.Expr, writing: Writing) -> pl.Expr:
+    iso = _iso_moments(cell, aware=False)
+    if writing.order is None:
+        return iso
+    return pl.coalesce(typed_moments(cell, writing.order), iso)
+
+
+def _zoned(naive: pl.Expr, zone: ZoneInfo) -> pl.Expr:
+    """Return moments on the clocks of *zone* in UTC, null where that is in doubt."""
+    sure = pl.when(naive.dt.year().is_between(FIRST_ZONED, LAST_ZONED)).then(naive)
+    local = sure.dt.replace_time_zone(zone.key, ambiguous="null", non_existent="null")
+    return local.dt.convert_time_zone("UTC")
+
+
+def _formatted(cell: pl.Expr, writing: Writing, dtype: pl.Datetime) -> pl.Expr:
+    form, written = _only_form(writing), writing.formats[0]
     if form is None or dtype.time_zone:
         return pl.lit(None, dtype)
-    own = pl.when(cell.str.contains(form)).then(cell)
     # Polars wants an hour and a minute in the format; without them read each cell.
-    if not {"%H", "%M"} <= set(re.findall("%.", written)):
+    if not {"H", "M"} <= letters(written):
         return pl.lit(None, dtype)
+    own = pl.when(cell.str.contains(form)).then(cell)
     return own.str.to_datetime(written, time_unit="us", strict=False)
 
 
-def _datetime_reading(written: str | None) -> Callable[[str, str], Any]:
-    clashes = written is not None and _clashes(written)
-
+def _datetime_reading(
+    writing: Writing, zone: ZoneInfo | None
+) -> Callable[[str, str], Any]:
     def read(text: str, kind: str) -> Any:
-        if written and kind != Kind.DATE:
-            moment = _strptime(text, written)
-            if moment is not None:
-                return moment
-        if kind == Kind.DATE or not clashes:
-            moment = _iso_moment(text, kind)
-            if moment is not None:
-                return moment
-        return _no_datetime(text, kind, written)
+        moment = _moment(text, kind, writing)
+        if zone is None or not isinstance(moment, datetime):
+            return moment
+        return _in_utc(moment, zone)
 
     return read
 
 
-def _iso_moment(text: str, kind: str) -> datetime | None:
-    if not ISO_MOMENT.fullmatch(text) and not (
-        kind == Kind.DATE and ISO_DAY.fullmatch(text)
-    ):
-        return None
+def _moment(text: str, kind: str, writing: Writing) -> datetime | Complaint:
+    moment = writing.by_format(text) if kind != Kind.DATE else None
+    if moment is not None:
+        return moment
+    if kind == Kind.NUMBER or (kind != Kind.DATE and writing.hides_iso):
+        return _no_datetime(text, kind, writing, None)
+    return _iso_moment(text) or _free_moment(text, kind, writing)
+
+
+def _iso_moment(text: str) -> datetime | None:
+    """Return the moment of most texts that Polars leaves: those with an offset."""
     try:
-        return datetime.fromisoformat(text)
+        return datetime.fromisoformat(text) if ISO_MOMENT.fullmatch(text) else None
     except ValueError:
         return None
 
 
-def _no_datetime(text: str, kind: str, written: str | None) -> Complaint:
-    form = in_words(written or "%Y-%m-%d %H:%M:%S")
+def _free_moment(text: str, kind: str, writing: Writing) -> datetime | Complaint:
+    apart = taken_apart(text)
+    day, clock = writing.day(apart.day), apart.clock
+    if isinstance(day, Complaint):
+        return _about_moment(day, clock)
+    if day is not None and (clock is not None or kind == Kind.DATE):
+        return datetime.combine(day, clock or time())
+    fine = TOO_FINE.fullmatch(text) if day is None else None
+    if fine:
+        return _too_fine(f"{fine[1]}{fine[2]}", writing)
+    meant = None if day is None else datetime.combine(day, time())
+    return _no_datetime(text, kind, writing, meant)
+
+
+def _too_fine(shorter: str, writing: Writing) -> Complaint:
+    """Complain of parts of a second that can't be kept, if the rest is a moment."""
+    moment = _moment(shorter, Kind.TEXT, writing)
+    if isinstance(moment, Complaint):
+        return moment
+    message = "The time is finer than microseconds; write no more than six decimals"
+    return Complaint("datetime_parsing", message, {}, shorter)
+
+
+def _about_moment(complaint: Complaint, clock: time | None) -> Complaint:
+    """Return what is wrong with a day as what is wrong with a moment."""
+    code = complaint.code.replace("date_parsing", "datetime_parsing")
+    suggestion = complaint.suggestion
+    if suggestion:
+        suggestion = f"{suggestion} {(clock or time()).isoformat()}"
+    return replace(complaint, code=code, suggestion=suggestion)
+
+
+def _in_utc(moment: datetime, zone: ZoneInfo) -> datetime | Complaint:
+    """Return the moment in UTC; one without a zone is read on the clocks of *zone*."""
+    try:
+        if moment.tzinfo is not None:
+            return moment.astimezone(UTC)
+        first = moment.replace(tzinfo=zone).astimezone(UTC)
+        second = moment.replace(tzinfo=zone, fold=1).astimezone(UTC)
+    except OverflowError:
+        message = "The moment lies outside of the years 1 to 9999"
+        return Complaint("datetime_parsing", message)
+    if first == second:
+        return first
+    if first.astimezone(zone).replace(tzinfo=None) != moment:
+        message = f"The clocks of {zone.key} went forward: there was no such time"
+        return Complaint("datetime_parsing", message, {"zone": zone.key})
+    return _told_twice(first, second, zone)
+
+
+def _told_twice(first: datetime, second: datetime, zone: ZoneInfo) -> Complaint:
+    choices = [each.astimezone(zone).isoformat() for each in (first, second)]
+    message = (
+        f"The clocks of {zone.key} went back: there were two such times. Write "
+        f"{' or '.join(choices)}"
+    )
+    parameters = {"zone": zone.key, "choices": choices}
+    return Complaint("ambiguous_time", message, parameters, quotes=True)
+
+
+def _no_datetime(
+    text: str, kind: str, writing: Writing, meant: datetime | None
+) -> Complaint:
+    form = f"{writing.form}" if writing.written else f"{writing.form} hh:mm:ss"
     message = f"Write date and time as {form}"
-    meant: datetime | None = None
     if kind == Kind.NUMBER:
         message = f"The cell holds a number, not a date; write date and time as {form}"
         meant = moment_of_serial(text)
-    suggestion = meant.strftime(written or "%Y-%m-%d %H:%M:%S") if meant else None
-    return Complaint("datetime_parsing", message, {"format": form}, suggestion)
-
-
-def time_reader(written: str | None) -> Reader:
-    """Read times of day."""
-    written = _own(written)
-
-    def typed(cell: pl.Expr) -> pl.Expr:
-        if written is not None:
-            return pl.lit(None, pl.Time)
-        text = pl.when(cell.str.contains(f"^{CLOCK}$")).then(cell)
-        return _with_seconds(text, "hh:mm").str.to_time("%H:%M:%S%.f", strict=False)
-
-    def read(text: str, kind: str) -> Any:
-        if written and kind != Kind.DATE:
-            moment = _strptime(text, written)
-            if moment is not None:
-                return moment.timetz()
-        if ISO_TIME.fullmatch(text):
-            return time.fromisoformat(text)
-        form = in_words(written or "%H:%M:%S")
-        return Complaint("time_parsing", f"Write the time as {form}", {"format": form})
-
-    def fits(value: Any) -> bool:
-        return type(value) is time and value.tzinfo is None
-
-    return Reader("time", pl.Time(), typed, read, fits)
-
-
-LONGEST = timedelta(microseconds=2**63 - 1)
-
-
-def duration_reader() -> Reader:
-    """Read durations, as ``[h]:mm:ss`` or in ISO 8601 without months and years."""
-
-    def fits(value: Any) -> bool:
-        return type(value) is timedelta and -LONGEST <= value <= LONGEST
-
-    dtype = pl.Duration("us")
-    return Reader("duration", dtype, lambda _: pl.lit(None, dtype), _duration, fits)
-
-
-def _duration(text: str, _kind: str) -> Any:
-    try:
-        for read in (_clock_duration, _iso_duration):
-            length = read(text)
-            if length is not None:
-                return length
-    except (OverflowError, ValueError):  # more than a timedelta, or than an int, takes
-        return Complaint("time_delta_parsing", "The duration is too long")
-    return Complaint(
-        "time_delta_parsing",
-        "Write the duration as hours:mm:ss, such as 32:15:00, or as PT32H15M",
-    )
-
-
-def _clock_duration(text: str) -> timedelta | None:
-    match = CLOCK_DURATION.fullmatch(text)
-    if match is None:
-        return None
-    sign, hours, minutes, seconds, fraction = match.groups()
-    return _signed(sign, "0", "0", hours, minutes, seconds, fraction)
-
-
-def _iso_duration(text: str) -> timedelta | None:
-    match = ISO_DURATION.fullmatch(text)
-    if match is None or not any(match.groups()[1:]):
-        return None
-    sign, weeks, days, hours, minutes, seconds, fraction = match.groups()
-    return _signed(sign, weeks, days, hours, minutes, seconds, fraction)
-
-
-def _signed(sign: str, *parts: str | None) -> timedelta:
-    weeks, days, hours, minutes, seconds = (int(part or 0) for part in parts[:5])
-    length = timedelta(
-        weeks=weeks,
-        days=days,
-        hours=hours,
-        minutes=minutes,
-        seconds=seconds,
-        microseconds=int((parts[5] or "0").ljust(6, "0")),
-    )
-    return -length if sign == "-" else length
+    shown = meant.strftime(writing.written or "%Y-%m-%d %H:%M:%S") if meant else None
+    return Complaint("datetime_parsing", message, {"format": form}, shown)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -17,6 +15,8 @@ from pydantic_core import SchemaValidator, ValidationError
 from batchfx.columns import Column, columns_of
 from batchfx.errors import DeclarationError
 from batchfx.model.blocks import FAULTS, KINDS, ROW
+from batchfx.model.notations import Notation
+from batchfx.pipeline import misuse
 from batchfx.pipeline.kinds import (
     reader_of,
     with_readers,
@@ -38,8 +38,8 @@ from batchfx.pipeline.schemas import (
 )
 
 RESERVED = frozenset({ROW, FAULTS, KINDS})
-ANY_TIME = datetime(2011, 12, 31, 13)  # noqa: DTZ001 - of no zone
-DATED = frozenset({"date", "datetime", "time"})
+DATED = misuse.DATED
+NUMERIC = misuse.NUMERIC
 
 
 class _None:
@@ -72,6 +72,7 @@ class FieldPlan:
         informed: That needs the row's other fields too.
         draws: The default is made from the fields before this one.
         shape: The schema of the model.
+        notation: How the column's texts are written.
 
     """
 
@@ -88,6 +89,7 @@ class FieldPlan:
     informed: bool
     draws: bool
     shape: ModelSchema
+    notation: Notation
 
     @property
     def kind(self) -> str:
@@ -116,6 +118,26 @@ class FieldPlan:
         """The typed column, from the column of text."""
         typed = self.reader.typed(pl.col(text_name(self.name)))
         return typed.alias(self.name)
+
+    def written(self, notation: Notation) -> FieldPlan:
+        """Return the plan for a column written in *notation*.
+
+        What it leaves unsaid is as the field's `Column` says. Text that only Pydantic
+        reads is prepared accordingly, but read as ever.
+        """
+        said = notation.over(self.column.notation)
+        if said == self.notation:
+            return self
+        leaf = anatomy(self.shape, self.name).leaf
+        if self.raw or leaf is None:
+            return replace(self, notation=said)
+        config = self.shape.config
+        reader = reader_of(leaf, self.column, config, said)
+        if reader is None:  # as it was when the field was planned
+            return replace(self, notation=said)
+        reader = replace(reader, trims=self.reader.trims)
+        rules = rules_of(self.name, with_settings(leaf, config), reader, config)
+        return replace(self, notation=said, reader=reader, rules=rules)
 
     def masks(self, now: datetime) -> dict[int, pl.Expr]:
         """Return the mask of each rule that Polars can judge, by the rule's place."""
@@ -150,6 +172,17 @@ class RowPlan:
         """True when a field's values must not be shown."""
         return any(field.column.sensitive for field in self.fields.values())
 
+    def written(self, notations: Mapping[str, Notation]) -> RowPlan:
+        """Return the plan for a file written in *notations*, by field.
+
+        A field whose notation says no more than its `Column` does is kept as it is.
+        """
+        fields = {
+            name: field.written(notations[name]) if name in notations else field
+            for name, field in self.fields.items()
+        }
+        return replace(self, fields=fields)
+
     def only(self, names: Iterable[str]) -> RowPlan:
         """Return the plan for some of the fields; rows of it can't be built.
 
@@ -172,8 +205,9 @@ def plan_of(model: type[BaseModel]) -> RowPlan:
     columns = columns_of(model)
     schema = model_schema(model)
     fields = {
-        name: _FieldPlanner(model, schema, name, columns[name]).plan()
+        name: _FieldPlanner(model, schema, name, column, column.notation).plan()
         for name in schema.fields
+        for column in [columns[name]]
     }
     return RowPlan(model, fields, schema, schema.hooks)
 
@@ -186,6 +220,7 @@ class _FieldPlanner:
     shape: ModelSchema
     name: str
     column: Column
+    notation: Notation
 
     def plan(self) -> FieldPlan:
         if self.name in RESERVED:
@@ -194,16 +229,19 @@ class _FieldPlanner:
                 "give it another name and keep the header with Column(...)"
             )
             raise self._refused(reason)
-        if self.column.format is not None:
-            self._refuse_unreadable(self.column.format)
+        for reason in misuse.of_format(self.column.format):
+            raise self._refused(reason)
+        for reason in misuse.of_languages(self.column):
+            raise self._refused(reason)
         parts = anatomy(self.shape, self.name)
         default, factory = self._default(parts)
         drawn = bool(parts.default and parts.default.get("default_factory_takes_data"))
         plan = self._reading(parts)
-        self._refuse_useless_format(plan)
-        self._refuse_partial_format(plan)
+        for reason in misuse.of_column(self.column, plan.kind, raw=plan.raw):
+            raise self._refused(reason)
         if parts.leaf is not None and not plan.raw:
-            self._refuse_useless_example(parts.leaf)
+            for reason in misuse.of_example(self.column, self.shape, parts.leaf):
+                raise self._refused(reason)
         plan = replace(
             plan,
             nullable=parts.nullable,
@@ -219,7 +257,7 @@ class _FieldPlanner:
         config = self.shape.config
         reader = None
         if parts.leaf is not None:
-            reader = reader_of(parts.leaf, self.column, config)
+            reader = reader_of(parts.leaf, self.column, config, self.notation)
         if parts.leaf is not None and reader is not None:
             if self.column.lookup is not None:  # blanks are no part of a name
                 reader = replace(reader, trims=True)
@@ -262,6 +300,7 @@ class _FieldPlanner:
             informed=schema is not None and _is_informed(schema),
             draws=False,
             shape=self.shape,
+            notation=self.notation,
         )
 
     def _default(self, parts: Anatomy) -> tuple[Any, Callable[[], Any] | None]:
@@ -289,70 +328,12 @@ class _FieldPlanner:
         """Return the schema that draws the default from the fields before this one."""
         return {**(parts.default or ANY), "schema": plan.schema or ANY}
 
-    def _refuse_unreadable(self, written: str) -> None:
-        try:
-            _reread(written)
-        except (ValueError, re.error):  # a letter it doesn't know, or one given twice
-            letters = re.findall("%.?", written)
-            error = self._refused(
-                f"has the format {written!r}, which strptime can't read "
-                f"({', '.join(letters) or 'no letters'}): write one such as %d.%m.%Y"
-            )
-            raise error from None
-
-    def _refuse_useless_format(self, plan: FieldPlan) -> None:
-        written = self.column.format
-        if written is None or plan.raw or plan.kind in DATED:
-            return
-        reason = (
-            f"has a format, {written!r}, but its values are of the kind "
-            f"{plan.kind}: a format is for dates and times"
-        )
-        raise self._refused(reason)
-
-    def _refuse_partial_format(self, plan: FieldPlan) -> None:
-        written = self.column.format
-        if written is None or plan.raw or plan.kind not in DATED:
-            return
-        read = _reread(written)
-        if plan.kind == "time":
-            whole, parts = read.hour == ANY_TIME.hour, "the hour: write %H:%M"
-        else:
-            whole = read.date() == ANY_TIME.date()
-            parts = "day, month and year: write one such as %d.%m.%Y"
-        if not whole:
-            reason = f"has the format {written!r}, which lacks {parts}"
-            raise self._refused(reason)
-
-    def _refuse_useless_example(self, leaf: Schema) -> None:
-        """Refuse an example that a file could not have; validators are not asked."""
-        example = self.column.example
-        means_none = not example or example in self.column.null_tokens
-        if example is None or means_none or self.column.lookup is not None:
-            return
-        schema = self.shape.complete(with_readers(leaf, self.column.format))
-        try:
-            validator_of(schema, self.shape.config).validate_python(example)
-        except ValidationError as refused:
-            message = refused.errors()[0]["msg"]
-            error = self._refused(
-                f"has the example {example!r} that it refuses itself: {message}"
-            )
-            raise error from refused
-
     def _annotation(self) -> str:
         annotation = self.model.model_fields[self.name].annotation
         return getattr(annotation, "__name__", str(annotation))
 
     def _refused(self, reason: str) -> DeclarationError:
         return DeclarationError(f"{self.model.__name__}.{self.name} {reason}.")
-
-
-def _reread(written: str) -> datetime:
-    """Return what is left of `ANY_TIME` once it was written and read in a format."""
-    with warnings.catch_warnings():  # of a day without a year, which is refused
-        warnings.simplefilter("ignore", DeprecationWarning)
-        return datetime.strptime(ANY_TIME.strftime(written), written)  # noqa: DTZ007 - its zone plays no part
 
 
 def _is_informed(schema: Schema) -> bool:

@@ -44,8 +44,11 @@ FLOAT = r"^[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
 IDENTIFIER = (
     r"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
 )
-TRUE = ("true", "yes", "y", "t", "1", "on")
-FALSE = ("false", "no", "n", "f", "0", "off")
+
+# What a sheet shows, and writes into a text file, in place of a long number: the digits
+# that are gone are in no file. A small power alone, 2E4, is somebody's own code.
+ROUNDED = r"^[+-]?[0-9](?:[.,][0-9]+[eE]\+[0-9]{2,3}|[eE]\+[1-9][0-9]{1,2})$"
+POWERS = ("E+", "e+")  # what all of them have, and hardly anything else
 
 # A number cell of a sheet is a binary double, which ends near 1e308.
 LARGEST_EXPONENT = 400
@@ -94,6 +97,15 @@ def complaint_of(error: ErrorDetails) -> Complaint:
     return Complaint(error["type"], error["msg"], parameters, quotes=True)
 
 
+def precision_lost() -> Complaint:
+    """Complain of a number whose last digits are in no file."""
+    return Complaint(
+        "precision_lost",
+        "The number lost its last digits before it was saved; format the column as "
+        "text in the sheet, write the whole number again and save the file anew",
+    )
+
+
 def plain(value: Any) -> Any:
     """Return *value* as JSON can hold it."""
     if value is None or type(value) in (bool, int, float, str):
@@ -113,6 +125,10 @@ class Reader:
         fits: Tells whether a value of *dtype* is exactly this Python value.
         values: Makes Python values from the typed column, or from the column of text
             where *from_text* (a decimal number keeps its last zeros).
+        plainly: Makes text in the plain notation from the cells' text, null where
+            *read* must decide; *typed*, *values* and the rules then see that text.
+            None where the cells' own text is seen. Cells that a typed source holds as
+            something else than text are plain already.
         trims: Outer blanks don't count, and blanks alone are an empty cell.
         doubtful: The kinds of cell that *typed* must not take.
         finish: What is done to a sound column, or to a sound value, after the rules.
@@ -132,6 +148,7 @@ class Reader:
     doubtful: str = ""
     finish: tuple[Callable[[pl.Series], pl.Series], Callable[[Any], Any]] | None = None
     held: pl.DataType | None = None
+    plainly: Callable[[pl.Expr], pl.Expr] | None = None
 
 
 def each(convert: Callable[[Any], Any]) -> Callable[[pl.Series], list[Any]]:
@@ -151,13 +168,21 @@ def exactly(expected: type) -> Callable[[Any], bool]:
     return lambda value: type(value) is expected
 
 
-def text_reader(leaf: Mapping[str, Any]) -> Reader:
-    """Read text: nothing is changed but what the schema *leaf* itself changes."""
+def text_reader(leaf: Mapping[str, Any], digits: int | None = None) -> Reader:
+    """Read text: nothing is changed but what the schema *leaf* itself changes.
+
+    Refused is a number that is no longer what it was: one that a sheet wrote with a
+    power of ten, or a number cell with more than the *digits* that a sheet keeps.
+    """
     strips = bool(leaf.get("strip_whitespace"))
     cased = next((key for key in ("to_lower", "to_upper") if leaf.get(key)), None)
 
     def typed(cell: pl.Expr) -> pl.Expr:
         text = cell.str.strip_chars() if strips else cell
+        lost = text.str.contains_any(list(POWERS))
+        if digits is not None:
+            lost |= text.str.contains(rf"^-?[0-9]{{{digits + 1},}}$")
+        text = pl.when(~lost).then(text)
         if cased is None:
             return text
         # Unicode's rules of case differ from one release to the next.
@@ -170,7 +195,9 @@ def text_reader(leaf: Mapping[str, Any]) -> Reader:
                 "The cell holds a date or a time, so its text is not what the sheet "
                 "shows; format the cell as text and write it again",
             )
-        return text.strip(BLANKS) if strips else text
+        text = text.strip(BLANKS) if strips else text
+        is_long = digits is not None and _too_long(text, kind, digits)
+        return precision_lost() if is_long or re.match(ROUNDED, text) else text
 
     return Reader(
         "text",
@@ -193,17 +220,33 @@ def _casing(
     return lambda series: series.str.to_uppercase(), change.validate_python
 
 
-def integer_reader() -> Reader:
-    """Read whole numbers of any length."""
+def _too_long(text: str, kind: str, digits: int) -> bool:
+    """Tell whether a cell has a whole number of more digits than its source keeps.
+
+    A fraction has as many as its calculation left: nobody entered those.
+    """
+    figures = text.removeprefix("-")
+    return kind == Kind.NUMBER and figures.isdigit() and len(figures) > digits
+
+
+def integer_reader(digits: int | None = None) -> Reader:
+    """Read whole numbers of any length; of number cells, those of so many *digits*."""
 
     def typed(cell: pl.Expr) -> pl.Expr:
-        sound = pl.when(cell.str.contains(INTEGER)).then(cell)
-        return sound.cast(pl.Int64, strict=False)
+        sure = cell.str.contains(INTEGER)
+        if digits is not None:
+            sure &= cell.str.len_bytes() <= digits
+        return pl.when(sure).then(cell).cast(pl.Int64, strict=False)
+
+    def read(text: str, kind: str) -> Any:
+        if digits is not None and _too_long(text, kind, digits):
+            return precision_lost()
+        return _integer(text, kind)
 
     def fits(value: Any) -> bool:
         return type(value) is int and SMALLEST_INTEGER <= value <= LARGEST_INTEGER
 
-    return Reader("integer", pl.Int64(), typed, _integer, fits)
+    return Reader("integer", pl.Int64(), typed, read, fits)
 
 
 def _integer(text: str, kind: str) -> Any:
@@ -291,24 +334,6 @@ def _float(text: str, _kind: str) -> Any:
         "Write a number in digits, with a point before the decimals, such as 1234.5",
         suggestion=number_in_ascii(text, FLOAT),
     )
-
-
-def boolean_reader() -> Reader:
-    """Read yes and no, in the words of `TRUE` and `FALSE`."""
-
-    def typed(cell: pl.Expr) -> pl.Expr:
-        word = cell.str.to_lowercase()
-        yes = pl.when(word.is_in(TRUE)).then(pl.lit(value=True))
-        return yes.when(word.is_in(FALSE)).then(pl.lit(value=False))
-
-    return Reader("boolean", pl.Boolean(), typed, _boolean, exactly(bool))
-
-
-def _boolean(text: str, _kind: str) -> Any:
-    word = text.lower()
-    if word in TRUE or word in FALSE:
-        return word in TRUE
-    return Complaint("bool_parsing", "Write true or false, yes or no, or 1 or 0")
 
 
 def uuid_reader() -> Reader:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from difflib import get_close_matches
 from uuid import UUID
 
@@ -17,9 +18,12 @@ SHEET_EPOCH = date(1899, 12, 30)
 FIRST_SURE_DAY, LAST_DAY = 61, 2_958_465
 
 COMPACT_DATE = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})")
-YEAR_FIRST = re.compile(r"([0-9]{4})[./-]([0-9]{1,2})[./-]([0-9]{1,2})")
-YEAR_LAST = re.compile(r"([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{4})")
-MONTHS = 12
+DOTTED_CLOCK = re.compile(r"([01]?[0-9]|2[0-3])[.hH]([0-5][0-9])(?: ?[Uu]hr)?")
+UNITS = re.compile(
+    r"(?:([0-9]{1,6}) ?h(?:ours?|rs?)?)?,? ?"
+    r"(?:([0-9]{1,6}) ?m(?:in(?:utes?)?)?)?,? ?(?:([0-9]{1,6}) ?s(?:ec(?:onds?)?)?)?"
+)
+DAY_SECONDS, DAY_HOURS = 86_400, 24
 
 
 def number_in_ascii(text: str, form: str) -> str | None:
@@ -48,10 +52,18 @@ def plain_uuid(text: str) -> str | None:
 
 
 def nearest(text: str, allowed: Sequence[str]) -> str | None:
-    """Propose the one of the *allowed* words that *text* was meant to be."""
-    folded: Mapping[str, str] = {word.casefold(): word for word in reversed(allowed)}
-    close = get_close_matches(text.casefold(), folded, n=1, cutoff=CLOSE)
+    """Propose the one of the *allowed* words that *text* was meant to be.
+
+    Case, accents and the number of blanks make no difference.
+    """
+    folded: Mapping[str, str] = {_folded(word): word for word in reversed(allowed)}
+    close = get_close_matches(_folded(text), folded, n=1, cutoff=CLOSE)
     return folded[close[0]] if close else None
+
+
+def _folded(word: str) -> str:
+    bare = unicodedata.normalize("NFKD", word.casefold())
+    return " ".join("".join(c for c in bare if not unicodedata.combining(c)).split())
 
 
 def day_of_serial(text: str) -> date | None:
@@ -68,21 +80,47 @@ def moment_of_serial(text: str) -> datetime | None:
     day = day_of_serial(whole)
     if day is None or not re.fullmatch("[0-9]*", fraction):
         return None
-    seconds = round(float(f"0.{fraction or 0}") * 86_400)
+    seconds = round(float(f"0.{fraction or 0}") * DAY_SECONDS)
     return datetime.combine(day, datetime.min.time()) + timedelta(seconds=seconds)
 
 
+def clock_of_serial(text: str) -> time | None:
+    """Return the time, to the second, that a sheet's part of a day means."""
+    if not re.fullmatch(r"0(?:\.[0-9]+)?", text):
+        return None
+    minutes, second = divmod(round(Decimal(text) * DAY_SECONDS), 60)
+    hour, minute = divmod(minutes, 60)
+    return time(hour, minute, second) if hour < DAY_HOURS else None
+
+
+def clock_meant(text: str) -> time | None:
+    """Return the time of day that is written as ``19.05`` or ``19h05``."""
+    match = DOTTED_CLOCK.fullmatch(text)
+    return time(int(match[1]), int(match[2])) if match else None
+
+
+def duration_of_serial(text: str) -> str | None:
+    """Propose the hours of a sheet's number, which counts days: 1.5 is 36:00:00."""
+    if not re.fullmatch(r"[0-9]{1,6}(?:\.[0-9]+)?", text):
+        return None
+    minutes, seconds = divmod(round(Decimal(text) * DAY_SECONDS), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
+
+
+def duration_meant(text: str) -> str | None:
+    """Propose the ISO form of a duration in units, such as ``1h 30m``."""
+    match = UNITS.fullmatch(text.lower())
+    if match is None or not any(match.groups()):
+        return None
+    parts = zip(match.groups(), "HMS", strict=True)
+    return "PT" + "".join(f"{int(number)}{unit}" for number, unit in parts if number)
+
+
 def day_meant(text: str) -> date | None:
-    """Return the day of a date in another form, if it can be read in one way only."""
-    if match := COMPACT_DATE.fullmatch(text) or YEAR_FIRST.fullmatch(text):
+    """Return the day that digits alone mean: ``20240131``, or as sheets count days."""
+    if match := COMPACT_DATE.fullmatch(text):
         return _day(int(match[1]), int(match[2]), int(match[3]))
-    if match := YEAR_LAST.fullmatch(text):
-        first, second, year = int(match[1]), int(match[3]), int(match[4])
-        if first > MONTHS or first == second:
-            return _day(year, second, first)
-        if second > MONTHS:
-            return _day(year, first, second)
-    return None
+    return day_of_serial(text) if re.fullmatch("[1-9][0-9]{4}", text) else None
 
 
 def _day(year: int, month: int, day: int) -> date | None:

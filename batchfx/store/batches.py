@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
@@ -43,6 +43,9 @@ class Batch:
     started_at: float
     ended_at: float | None
     seconds_since_start: float
+    saved_mapping: Mapping[str, Any] | None = None  # its name and version
+    given: Mapping[str, Any] = field(default_factory=dict)
+    notations: Mapping[str, Any] = field(default_factory=dict)  # as they were dumped
 
     @property
     def is_held(self) -> bool:

@@ -218,6 +218,13 @@ def _make_tables(connection: Connection) -> None:
             "later one."
         )
         raise StoreError(message)
+    if 0 < found < schema.VERSION:
+        message = (
+            "The database was made by an older batchfx (its tables are version "
+            f"{found}, this one needs {schema.VERSION}). Use a new database, or finish "
+            "its imports with the version that made it."
+        )
+        raise StoreError(message)
     if found < schema.VERSION:
         schema.METADATA.create_all(connection)
         connection.execute(sa.insert(schema.RELEASE), {"version": schema.VERSION})

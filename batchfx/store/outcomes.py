@@ -63,7 +63,10 @@ def terminal_among(
 
 
 def reopen(connection: Connection, key: BatchKey) -> None:
-    """Delete the outcomes that are not terminal, and the issues of rows without one."""
+    """Delete the outcomes that are not terminal, and the issues of rows without one.
+
+    What was said of a whole column goes too: the next attempt says it, if it still is.
+    """
     connection.execute(
         sa.delete(OUTCOME).where(
             OUTCOME.c.batch == scope(key), OUTCOME.c.verdict.not_in(sorted(TERMINAL))
@@ -74,7 +77,11 @@ def reopen(connection: Connection, key: BatchKey) -> None:
     )
     connection.execute(
         sa.delete(ISSUE).where(
-            ISSUE.c.batch == scope(key), ISSUE.c.row.is_not(None), ~decided
+            ISSUE.c.batch == scope(key),
+            sa.or_(
+                sa.and_(ISSUE.c.row.is_not(None), ~decided),
+                sa.and_(ISSUE.c.row.is_(None), ISSUE.c.field.is_not(None)),
+            ),
         )
     )
 

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from batchfx.model.states import BatchState, ChunkState
 from batchfx.model.verdicts import Verdict
 
-VERSION = 1
+VERSION = 2
 METADATA = sa.MetaData()
 
 
@@ -55,6 +55,11 @@ BATCH = sa.Table(
     sa.Column("digest", sa.String, nullable=False),  # SHA-256 of the source, hex
     sa.Column("layout", sa.JSON, nullable=False),
     sa.Column("mapping", sa.JSON, nullable=False),
+    sa.Column("saved_mapping", sa.JSON(none_as_null=True)),  # {"name", "version"}
+    # What a person said of the notation: {"notation": of all, "columns": {field: …}}
+    sa.Column("given", sa.JSON, nullable=False, default=dict),
+    # How columns are written, as far as their values decided it, by field.
+    sa.Column("notations", sa.JSON, nullable=False, default=dict),
     sa.Column("chunk_size", sa.Integer, nullable=False),
     sa.Column("dry_run", sa.Boolean, nullable=False),
     sa.Column("max_error_rate", sa.Float),  # 0 to 1
@@ -171,6 +176,20 @@ REVISION = sa.Table(
     sa.Column("origin", sa.String, nullable=False),
     sa.Column("made_at", sa.Float, nullable=False),
     sa.PrimaryKeyConstraint("batch", "row", "version"),
+    sqlite_with_rowid=False,
+)
+
+
+MAPPING = sa.Table(
+    "batchfx_mapping",
+    METADATA,
+    sa.Column("tenant", sa.String, nullable=False),
+    sa.Column("importer", sa.String, nullable=False),
+    sa.Column("name", sa.String, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("content", sa.JSON, nullable=False),
+    sa.Column("saved_at", sa.Float, nullable=False),
+    sa.PrimaryKeyConstraint("tenant", "importer", "name", "version"),
     sqlite_with_rowid=False,
 )
 

@@ -90,6 +90,7 @@ def test_with_json_standard_output_is_one_object(shell: Shell) -> None:
         "importer": "people",
         "tenant": "acme",
         "source": "faulty.csv",
+        "mapping": None,
         "reason": None,
         "dry_run": False,
         "blank": 0,

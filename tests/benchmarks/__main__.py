@@ -1,29 +1,26 @@
-"""Measure imports of customers against a plain script, in interleaved pairs.
+"""Measure imports against a plain script, and reading against other readers.
 
-``python -m tests.benchmarks [--rows 10000,100000,1000000] [--pairs 3]`` prints, for
-each size, the medians of wall time, CPU time and peak memory of each way of importing
-the same file into SQLite, and of its rate over the plain script's, run by run.
-Every run is a process of its own with a database of its own; they take turns, so that a
-slow spell of the machine meets all of them.
+``python -m tests.benchmarks [--only imports|reading] [--rows 10000,100000,1000000]
+[--scale 1] [--pairs 3]`` prints medians of wall time, CPU time and peak memory of each
+way of doing the same work on the same file. Every run is a process of its own; they
+take turns, so that a slow spell of the machine meets all of them.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import sqlite3
 import statistics
-import subprocess
-import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
 import polars as pl
 
-ROOT = Path(__file__).parents[2]
+from tests.benchmarks.reading import measure_reading, write_customers
+from tests.benchmarks.runs import Run, run
+
 WAYS = {
     "batchfx": "TableImporter",
     "rows": "Importer with checks and process, called a row",
@@ -32,46 +29,33 @@ WAYS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What one process took: seconds, MiB, and rows stored."""
-
-    wall: float
-    cpu: float
-    memory: float
-    stored: int
-    steps: dict[str, float]
-
-
 @click.command()
+@click.option("--only", type=click.Choice(["imports", "reading"]))
+@click.option("--scale", default=1.0, show_default=True, help="Of the files to read.")
 @click.option("--rows", default="10000,100000,1000000", show_default=True)
 @click.option("--pairs", default=3, show_default=True, help="Runs of each way.")
-def main(rows: str, pairs: int) -> None:
+def main(only: str | None, scale: float, rows: str, pairs: int) -> None:
     """Measure and print."""
     print(
         f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, "
         f"Polars {pl.__version__}, {os.cpu_count()} cores, {platform.machine()}"
     )
     with tempfile.TemporaryDirectory() as folder:
-        for count in (int(word) for word in rows.split(",")):
-            measure(Path(folder), count, pairs)
+        if only != "reading":
+            for count in (int(word) for word in rows.split(",")):
+                measure(Path(folder), count, pairs)
+        if only != "imports":
+            measure_reading(Path(folder), scale, pairs)
 
 
 def measure(folder: Path, count: int, pairs: int) -> None:
     """Run every way *pairs* times on a file of *count* rows and print the figures."""
     source = folder / f"{count}.csv"
-    command = [sys.executable, "samples/generate.py", "customers", str(count)]
-    with source.open("wb") as file:
-        subprocess.run(
-            [*command, "--seed", "1", "--faulty", "0.03"],
-            cwd=ROOT,
-            stdout=file,
-            check=True,
-        )
+    write_customers(source, count, 0.03)
     runs: dict[str, list[Run]] = {way: [] for way in WAYS}
     for _ in range(pairs):
         for way in WAYS:
-            runs[way].append(run(way, source))
+            runs[way].append(run_once(way, source))
     print(
         f"\n{count:,} rows, {source.stat().st_size / 1e6:.0f} MB, {pairs} runs of each"
     )
@@ -84,24 +68,10 @@ def measure(folder: Path, count: int, pairs: int) -> None:
         print(f"    {step:<40}{seconds:7.2f} s {seconds / count * 1e6:6.2f} µs a row")
 
 
-def run(way: str, source: Path) -> Run:
-    """Run one way in a process of its own."""
+def run_once(way: str, source: Path) -> Run:
+    """Run one way in a process, with a database of its own."""
     with tempfile.TemporaryDirectory(dir=source.parent) as folder:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tests.benchmarks.ways", way, str(source), folder],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert process.stdout is not None
-        output = process.stdout.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit(f"{way} ended with {process.returncode}")
-    said = json.loads(output)
-    cpu = usage.ru_utime + usage.ru_stime
-    return Run(said["wall"], cpu, usage.ru_maxrss / 1024, said["stored"], said["steps"])
+        return run("tests.benchmarks.ways", way, str(source), folder)
 
 
 def line(way: str, count: int, runs: dict[str, list[Run]]) -> str:
@@ -114,14 +84,14 @@ def line(way: str, count: int, runs: dict[str, list[Run]]) -> str:
         plain.wall / each.wall for plain, each in zip(runs["plain"], own, strict=True)
     )
     figures = f"{count / wall:9,.0f}{wall:8.2f}{cpu:8.2f}{memory:6.0f}{ratio:9.2f}"
-    return f"{way:<9}{figures}  {own[0].stored:,} ({WAYS[way]})"
+    return f"{way:<9}{figures}  {own[0].said['stored']:,} ({WAYS[way]})"
 
 
 def steps(runs: list[Run]) -> dict[str, float]:
     """Return the median seconds of each step of an import."""
     return {
-        step: statistics.median(each.steps[step] for each in runs)
-        for step in runs[0].steps
+        step: statistics.median(each.said["steps"][step] for each in runs)
+        for step in runs[0].said["steps"]
     }
 
 

@@ -20,6 +20,7 @@ from importers.countries import COUNTRIES
 from importers.models import Base, Customer
 from importers.shop import CustomerImporter, CustomerRow
 from tests.benchmarks import plain
+from tests.benchmarks.runs import peak_memory
 
 Steps = dict[str, float]
 
@@ -122,7 +123,8 @@ def main(way: str, source: Path, folder: Path) -> None:
         importer = CustomerImporter if way == "batchfx" else RowImporter
         stored = batchfx(importer, source, store)
     wall = time.monotonic() - started
-    print(json.dumps({"wall": wall, "stored": stored, "steps": steps}))
+    said = {"wall": wall, "peak": peak_memory(), "stored": stored, "steps": steps}
+    print(json.dumps(said))
 
 
 if __name__ == "__main__":

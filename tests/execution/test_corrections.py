@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
+from typing import Annotated
 
 import pytest
+from pydantic import BaseModel
 
-from batchfx import Report, Store, open_store, rerun
-from batchfx.errors import SourceError
+from batchfx import (
+    Column,
+    Context,
+    Importer,
+    Report,
+    Store,
+    import_source,
+    open_store,
+    rerun,
+)
+from batchfx.errors import SourceError, UsageError
 from batchfx.execution import views
 from tests.execution.test_imports import people, run, stored, verdicts
 from tests.oracle import check_batch
 from tests.people import Base
 
+CASES = Path(__file__).parents[1] / "cases" / "files"
 CONTENT = people("A,Ann,1", "B,Ben,x", "C,boom,3", "A,Dee,4")
 
 
@@ -93,12 +108,149 @@ def test_rows_are_matched_by_the_unique_field_without_a_row_column(
     }
 
 
-def test_a_corrected_file_without_a_required_column_is_refused(
+def test_a_column_that_the_corrected_file_has_not_keeps_its_values(
     store: Store, tmp_path: Path
 ) -> None:
-    report = run(store, people("A,Ann,1", "B,,2"))
-    with pytest.raises(SourceError, match="has no column 'Age'"):
-        correct(store, report, tmp_path, "row,Code,Name\n3,B,Ben\n")
+    report = run(store, people("A,Ann,1", "B,,2", "C,Cy,x"))
+    again = correct(store, report, tmp_path, "row,Name\n3,Ben\n")
+
+    assert again.file_issues == ()
+    assert stored(store) == [("A", "Ann", 1), ("B", "Ben", 2)]
+    again = correct(store, report, tmp_path, "Age,Code\n3,C\n")
+    assert stored(store)[2] == ("C", "Cy", 3)
+
+
+def test_a_corrected_file_without_any_of_the_columns_is_refused(
+    store: Store, tmp_path: Path
+) -> None:
+    report = run(store, CONTENT)
+    with pytest.raises(
+        SourceError,
+        match=r"corrected.csv has no column of batch 1\. It has: 'row', 'Town'; the "
+        r"batch has: 'Code', 'Name', 'Age'\.",
+    ):
+        correct(store, report, tmp_path, "row,Town\n3,Rome\n")
+
+
+def test_columns_that_correct_nothing_are_told(store: Store, tmp_path: Path) -> None:
+    report = run(store, CONTENT)
+    again = correct(
+        store, report, tmp_path, "row,Age,Town,Error,Shoe\n3,2,Rome,age: bad,44\n"
+    )
+
+    (warning,) = again.file_issues
+    assert warning.code == "correction_of_unknown_column"
+    assert warning.message == (
+        "corrected.csv: 'Town', 'Shoe' correct nothing, the batch has no such field; "
+        "they were left out."
+    )
+    assert ("B", "Ben", 2) in stored(store)
+
+
+def test_the_guards_of_a_file_of_faulty_rows_are_taken_off(
+    store: Store, tmp_path: Path
+) -> None:
+    report = run(
+        store, people("A,+44 20 7946,-x", "B,=SUM(A1),x", "C,'+1,x", "D,@home,x")
+    )
+    corrected = (
+        "\ufeffCode,Name,Age,Error\n"
+        "A,'+44 20 7946,1,age: no number\n"
+        "B,'=SUM(B1),2,age: no number\n"
+        "C,'+1,3,age: no number\n"
+        "D,'0044,4,age: no number\n"
+    )
+    again = correct(store, report, tmp_path, corrected)
+
+    assert again.file_issues == ()
+    assert [name for _, name, _ in stored(store)] == [
+        "+44 20 7946",
+        "=SUM(B1)",
+        "'+1",  # as it was in the file
+        "'0044",  # not guarded: a digit needs no guard
+    ]
+
+
+class ContactRow(BaseModel):
+    """A contact with an account."""
+
+    name: Annotated[str, Column(unique=True)]
+    phone: str
+    balance: Decimal
+    note: str
+
+
+class ContactImporter(Importer[ContactRow]):
+    """Keeps nothing."""
+
+    name = "correction-contacts"
+
+    def process(self, row: ContactRow, context: Context) -> str:
+        """Return what was read."""
+        return json.dumps([row.name, row.phone, str(row.balance), row.note])
+
+
+def test_the_file_of_faulty_rows_that_was_handed_out_is_taken_back(
+    store: Store,
+) -> None:
+    lines = "name,phone,balance,note", "Ann,?,x,?", "Ben,?,x,?", "Cy,'0044123,x,?", ""
+    report = import_source(
+        store, ContactImporter, io.BytesIO("\n".join(lines).encode()), name="a.csv"
+    )
+    again = rerun(store, report.key, CASES / "app_failed_rows_reupload.csv")
+
+    right = json.loads(
+        (CASES / "app_failed_rows_reupload.expected.json").read_text("utf-8")
+    )
+    found = [json.loads(v.record_id or "") for v in views.rows(store, report.key)]
+    assert found == right["rows"]
+    assert again.tally.all_well
+
+
+def test_a_guarded_number_is_a_number_again(store: Store, tmp_path: Path) -> None:
+    report = run(store, people("A,Ann,x"))
+    again = correct(store, report, tmp_path, "row,Age\n2,'+31\n")
+
+    assert again.tally.created == 1
+    assert stored(store) == [("A", "Ann", 31)]
+
+
+def test_a_guarded_key_names_its_row(store: Store, tmp_path: Path) -> None:
+    report = run(store, people("-A,Ann,x", "'-B,Ben,x"))
+    correct(store, report, tmp_path, "Code,Age\n'-A,1\n'-B,2\n")
+
+    assert stored(store) == [("'-B", "Ben", 2), ("-A", "Ann", 1)]
+
+
+def test_a_ragged_record_is_mended_by_one_that_has_every_field(
+    store: Store, tmp_path: Path
+) -> None:
+    report = run(store, people("A,Ann", "B,Ben,2"))
+    again = correct(store, report, tmp_path, "row,Name\n2,Ann\n")
+    assert again.tally.invalid == 1
+    again = correct(store, report, tmp_path, "row,Name,Code,Age\n2,Ann,A,1\n")
+
+    assert stored(store) == [("A", "Ann", 1), ("B", "Ben", 2)]
+    assert again.tally.all_well
+
+
+def test_a_corrected_file_may_be_laid_out_as_is_said(
+    store: Store, tmp_path: Path
+) -> None:
+    report = run(store, CONTENT)
+    path = tmp_path / "corrected.csv"
+    path.write_text("row|Age\n3|2\n")
+    rerun(store, report.key, path, settings={"delimiter": "|"})
+
+    assert ("B", "Ben", 2) in stored(store)
+
+
+def test_a_layout_without_a_corrected_file_is_refused(store: Store) -> None:
+    report = run(store, CONTENT)
+    with pytest.raises(
+        UsageError, match="delimiter can't be said now: the file of batch 1 was looked"
+    ):
+        rerun(store, report.key, settings={"delimiter": "|"})
 
 
 def test_values_as_corrected_are_shown(store: Store, tmp_path: Path) -> None:
@@ -125,3 +277,17 @@ def test_a_corrected_row_may_not_take_a_finished_rows_value(
     assert verdicts(store, again.key) == {2: "invalid", 3: "created"}
     (view,) = views.rows(store, again.key, "invalid")
     assert view.issues[0].parameters["first_row"] == 3
+
+
+def test_a_file_that_corrects_nothing_by_its_key_is_refused(
+    store: Store, tmp_path: Path
+) -> None:
+    report = run(store, CONTENT)
+    with pytest.raises(SourceError, match=r"matched by its column 'Code'\."):
+        correct(store, report, tmp_path, "Code,Age\nZ,1\n")
+
+
+def test_a_file_that_names_no_rows_is_told_how_to(store: Store, tmp_path: Path) -> None:
+    report = run(store, CONTENT)
+    with pytest.raises(UsageError, match="Give it a column 'row' with the numbers"):
+        correct(store, report, tmp_path, "Name,Age\nBen,1\n")

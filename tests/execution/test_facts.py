@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 from batchfx import Column, Context, Importer, Options, Store, import_source, open_store
-from batchfx.execution import facts, views
+from batchfx.execution import repeats, views
 
 
 class PriceRow(BaseModel):
@@ -102,7 +102,7 @@ PRICES = (
 def test_values_repeat_when_they_are_equal_whatever_their_text(
     store: Store, chunk_size: int, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(facts, "HASHES_AT_ONCE", at_once)
+    monkeypatch.setattr(repeats, "HASHES_AT_ONCE", at_once)
 
     assert repeated(store, PriceImporter, PRICES, chunk_size) == {
         4: [("price", 2)],

@@ -12,7 +12,8 @@ from pydantic import BaseModel, create_model
 
 from batchfx import Column, Context, Importer
 from batchfx.errors import DeclarationError, NotFoundError
-from batchfx.importer import find_importer, registered
+from batchfx.execution import settings
+from batchfx.importer import LAYOUT, find_importer, registered
 
 
 class ThingRow(BaseModel):
@@ -290,3 +291,41 @@ def test_a_type_that_is_defined_after_the_row_is_found() -> None:
     define(EarlyRow, name="declaration-early")
 
     assert EarlyRow.model_fields["a"].annotation is Later
+
+
+def test_a_layout_is_kept_and_its_options_are_those_of_a_file() -> None:
+    class LaidOutImporter(Importer[ThingRow]):
+        name = "declaration-laid-out"
+        layout = {"delimiter": ";", "header_row": 3}  # noqa: RUF012 - as authors write it
+
+        def process(self, row: ThingRow, context: Context) -> int:
+            return 1
+
+    assert LaidOutImporter.layout == {"delimiter": ";", "header_row": 3}
+    assert set(LAYOUT) == {*settings.LAYOUT, "expected_columns"}
+
+
+def test_an_unknown_option_of_the_layout_is_refused_with_the_nearest() -> None:
+    with pytest.raises(
+        DeclarationError,
+        match=r"layout has no option 'delimeter'\. Did you mean 'delimiter'\? "
+        "There are encoding, delimiter, quote",
+    ):
+
+        class MislaidImporter(Importer[ThingRow]):
+            layout = {"delimeter": ";"}  # noqa: RUF012 - as authors write it
+
+            def process(self, row: ThingRow, context: Context) -> int:
+                return 1
+
+
+def test_a_layout_that_is_no_mapping_is_refused() -> None:
+    with pytest.raises(
+        DeclarationError, match=r"layout = ';' is no mapping\. Write one such as"
+    ):
+
+        class PlainLayoutImporter(Importer[ThingRow]):
+            layout = ";"  # type: ignore[assignment]  # the mistake
+
+            def process(self, row: ThingRow, context: Context) -> int:
+                return 1

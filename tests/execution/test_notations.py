@@ -1,0 +1,206 @@
+"""How the columns of a batch are written is decided once, and kept with it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import pytest
+import sqlalchemy as sa
+from pydantic import BaseModel
+
+from batchfx import Column, Context, Importer, Options, Store, import_source, open_store
+from batchfx.errors import StoreError
+from batchfx.execution import views
+from batchfx.execution.control import Report, report, rerun
+from batchfx.model.notations import Notation
+from batchfx.store.schema import VERSION
+
+SEEN: list[tuple[str, Decimal]] = []
+
+
+class AmountRow(BaseModel):
+    """A number under a key."""
+
+    code: Annotated[str, Column(unique=True)]
+    amount: Annotated[Decimal, Column("Amount")]
+
+
+class AmountImporter(Importer[AmountRow]):
+    """Shows what it was given."""
+
+    name = "notation-amounts"
+
+    def process(self, row: AmountRow, context: Context) -> str:
+        SEEN.append((row.code, row.amount))
+        return row.code
+
+
+class SwissImporter(AmountImporter):
+    """Has a notation of its own."""
+
+    name = "notation-swiss"
+    notation: ClassVar[Notation] = Notation(decimal=",")
+
+
+class UniqueAmountRow(BaseModel):
+    """A number that may be in the file once."""
+
+    amount: Annotated[Decimal, Column(unique=True)]
+
+
+class UniqueAmountImporter(Importer[UniqueAmountRow]):
+    """Stores nothing."""
+
+    name = "notation-unique"
+
+    def process(self, row: UniqueAmountRow, context: Context) -> str:
+        return str(row.amount)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """An empty database."""
+    SEEN.clear()
+    opened = open_store(f"sqlite:///{tmp_path / 'test.db'}")
+    yield opened
+    opened.close()
+
+
+def run(
+    store: Store, importer: type[Importer[Any]], *lines: str, **settings: Any
+) -> Report:
+    """Import lines of a file with semicolons, a row to a chunk."""
+    source = io.BytesIO("\n".join([*lines, ""]).encode())
+    options = Options(chunk_size=1, settings=settings)
+    return import_source(store, importer, source, name="x.csv", options=options)
+
+
+def codes(store: Store, found: Report) -> dict[int, list[str]]:
+    return {
+        view.row: [issue.code for issue in view.issues]
+        for view in views.rows(store, found.key)
+        if view.issues
+    }
+
+
+def told(found: Report) -> list[str]:
+    return [issue.code for issue in found.file_issues]
+
+
+def test_a_column_is_decided_over_all_chunks(store: Store) -> None:
+    found = run(store, AmountImporter, "code;Amount", "A;1.234", "B;12", "C;1.234,50")
+
+    assert [
+        ("A", Decimal(1234)),
+        ("B", Decimal(12)),
+        ("C", Decimal("1234.50")),
+    ] == SEEN
+    assert found.batch.notations == {"amount": {"decimal": ","}}
+    assert told(found) == ["number_notation"]
+
+
+def test_an_open_question_is_asked_once_and_answered_in_a_rerun(store: Store) -> None:
+    found = run(store, AmountImporter, "code;Amount", "A;1.234", "B;2.500", "C;7")
+
+    assert codes(store, found) == {2: ["ambiguous_number"], 3: ["ambiguous_number"]}
+    assert told(found) == ["ambiguous_number"]
+    assert [("C", Decimal(7))] == SEEN
+
+    found = rerun(store, found.key, settings={"decimal": ","})
+
+    assert SEEN[1:] == [("A", Decimal(1234)), ("B", Decimal(2500))]
+    assert codes(store, found) == {}
+
+
+def test_a_question_that_stays_open_is_asked_again(store: Store) -> None:
+    found = run(store, AmountImporter, "code;Amount", "A;1.234")
+
+    found = rerun(store, found.key)
+
+    assert codes(store, found) == {2: ["ambiguous_number"]}
+    assert found.batch.notations == {"amount": {"unsettled": ["decimal"]}}
+
+
+def test_a_corrected_file_settles_an_open_question(
+    store: Store, tmp_path: Path
+) -> None:
+    found = run(store, AmountImporter, "code;Amount", "A;1.234", "B;x")
+    corrected = tmp_path / "corrected.csv"
+    corrected.write_text("row;code;Amount\n3;B;0,5\n")
+
+    found = rerun(store, found.key, corrected)
+
+    assert [("A", Decimal(1234)), ("B", Decimal("0.5"))] == SEEN
+    assert found.batch.notations == {"amount": {"decimal": ","}}
+
+
+def test_a_decision_stays_whatever_a_corrected_file_has(
+    store: Store, tmp_path: Path
+) -> None:
+    found = run(store, AmountImporter, "code;Amount", "A;1,5", "B;x")
+    corrected = tmp_path / "corrected.csv"
+    corrected.write_text("row;code;Amount\n3;B;2.5\n")
+
+    found = rerun(store, found.key, corrected)
+
+    assert [("A", Decimal("1.5"))] == SEEN
+    (view,) = (view for view in views.rows(store, found.key) if view.issues)
+    assert [(i.code, i.suggestion) for i in view.issues] == [("decimal_parsing", "2,5")]
+
+
+def test_the_importer_says_how_its_files_are_written(store: Store) -> None:
+    found = run(store, SwissImporter, "code;Amount", "A;1.234", "B;7")
+
+    assert [("A", Decimal(1234)), ("B", Decimal(7))] == SEEN
+    assert (found.batch.notations, told(found)) == ({}, [])
+
+
+def test_what_is_said_on_import_counts_more_than_the_importer(store: Store) -> None:
+    run(store, SwissImporter, "code;Amount", "A;1.234", decimal=".")
+
+    assert [("A", Decimal("1.234"))] == SEEN
+
+
+def test_a_plain_file_is_told_nothing(store: Store) -> None:
+    found = run(store, AmountImporter, "code;Amount", "A;1.50", "B;7")
+
+    assert (found.batch.notations, told(found)) == ({}, [])
+
+
+def test_repeated_values_are_found_however_they_are_written(store: Store) -> None:
+    found = run(
+        store, UniqueAmountImporter, "amount;", "1.234,50;", "1234,5;", "7;", "7,00;"
+    )
+
+    assert codes(store, found) == {
+        3: ["duplicate_in_file"],
+        5: ["duplicate_in_file"],
+    }
+
+
+def test_a_database_of_an_older_version_is_refused(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'old.db'}"
+    open_store(url).close()
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(sa.text("UPDATE batchfx_schema SET version = 1"))
+    engine.dispose()
+
+    with pytest.raises(StoreError) as refused:
+        open_store(url)
+
+    assert str(refused.value) == (
+        "The database was made by an older batchfx (its tables are version 1, this "
+        f"one needs {VERSION}). Use a new database, or finish its imports with the "
+        "version that made it."
+    )
+
+
+def test_the_decision_is_still_there_for_who_reads_the_batch(store: Store) -> None:
+    found = run(store, AmountImporter, "code;Amount", "A;1,5")
+
+    assert report(store, found.key).batch.notations == {"amount": {"decimal": ","}}
