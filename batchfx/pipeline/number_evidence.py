@@ -170,7 +170,9 @@ def _decided(
     counts: Mapping[str, int], samples: Mapping[str, str], mark: str, header: str
 ) -> Issue | None:
     name, other = NAMES[mark], NAMES[OTHER[mark]]
-    odd, ambiguous = counts.get(other, 0), _ambiguous(counts)
+    odd = counts.get(other, 0)
+    # 21.435 among points is what anybody would take it for.
+    ambiguous = counts.get("ambiguous comma") if mark == POINT else _ambiguous(counts)
     if not counts.get(name) or not (odd or ambiguous):
         return None
     message = (
