@@ -42,7 +42,14 @@ from batchfx.model.sources import Layout
 
 CELLS = 20_000_000  # of one block: one with very many columns has fewer rows
 
+
+class Missing:
+    """Stands for the cell of a name that a record has not."""
+
+
+MISSING = Missing()
 KIND_OF: Mapping[type, str] = {
+    Missing: Kind.MISSING.value,
     str: Kind.TEXT.value,
     bytes: Kind.NUMBER.value,
     bool: Kind.BOOLEAN.value,
@@ -135,7 +142,8 @@ class _Batch:
     def block(self, after: Place) -> Block:
         records, faults = self._laid_out()
         columns = [
-            _column([record.get(key) for record in records]) for key in self.table.keys
+            _column([record.get(key, MISSING) for record in records])
+            for key in self.table.keys
         ]
         for place, column in enumerate(columns):
             for index, fault in column.faults:
@@ -189,6 +197,8 @@ def _column(cells: list[Any]) -> Column:
         if len(types) == 1
         else "".join(map(KIND_OF.__getitem__, map(type, cells)))
     )
+    if Kind.MISSING in kinds:
+        cells = [None if each is MISSING else each for each in cells]
     if not set(kinds) & {Kind.NUMBER, Kind.BOOLEAN}:
         return _texts(cells, kinds)
     if not set(kinds) & {Kind.TEXT, Kind.BOOLEAN}:

@@ -38,6 +38,7 @@ class Kind(StrEnum):
     DURATION = "s"  # ISO 8601 text of a duration
     BOOLEAN = "b"  # "true" or "false"
     EMPTY = "-"
+    MISSING = "~"  # the record says nothing of it: not even that it is empty
 
 
 @dataclass(frozen=True, slots=True)

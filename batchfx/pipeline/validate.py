@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 from pydantic import BaseModel
 
-from batchfx.model.blocks import ROW
+from batchfx.model.blocks import KINDS, ROW, Kind
 from batchfx.model.issues import Issue, Phase
 from batchfx.pipeline.cells import Cells, examined, marked
 from batchfx.pipeline.findings import Found, issues_of
@@ -40,6 +40,7 @@ class Validated:
         issues: What was found, in the order of rows, then of fields.
         broken: True for rows with an error that is not of one field.
         instances: Rows that the model's own validators made, by index.
+        missing: Of the fields of which some records say nothing, the mask of those.
 
     """
 
@@ -49,6 +50,7 @@ class Validated:
     issues: list[Issue]
     broken: pl.Series
     instances: Mapping[int, BaseModel] = field(default_factory=dict)
+    missing: Mapping[str, pl.Series] = field(default_factory=dict)
 
     @cached_property
     def frame(self) -> pl.DataFrame:
@@ -161,10 +163,25 @@ def declared(
             cells[name], more = informed(plan, each, cells)
             found[name] += more
     broken = marked(frame.height, records.broken)
-    validated = Validated(plan, cells, frame[ROW], [], broken)
+    validated = Validated(
+        plan, cells, frame[ROW], [], broken, missing=_missing(frame, positions)
+    )
     validated = _with_hooks(validated, found) if plan.hooks else validated
     issues = records.issues + _issues(plan, frame, found)
     return replace(validated, issues=_sorted(plan, issues))
+
+
+def _missing(frame: pl.DataFrame, positions: Mapping[str, int]) -> dict[str, pl.Series]:
+    if KINDS not in frame.columns:
+        return {}
+    kinds = frame[KINDS]
+    if not kinds.str.contains(Kind.MISSING, literal=True).any():
+        return {}
+    masks = {
+        name: (kinds.str.slice(place, 1) == Kind.MISSING).fill_null(value=False)
+        for name, place in positions.items()
+    }
+    return {name: mask for name, mask in masks.items() if mask.any()}
 
 
 def _with_hooks(

@@ -43,6 +43,7 @@ class Ledger:
         cells: The typed values of each field.
         values: The same as the driver takes them; a look-up's are keys, once found.
         mapped: The fields that the file has.
+        missing: The rows that say nothing of a field, as a record of JSON may.
         issues: What is wrong with a row, so that it isn't written.
         outcomes: The verdicts there are.
         found: What is wrong with the rows that have their verdict.
@@ -59,6 +60,7 @@ class Ledger:
     cells: Mapping[str, list[Any]]
     values: dict[str, list[Any]]
     mapped: frozenset[str]
+    missing: Mapping[str, Sequence[int]] = field(default_factory=dict)
     issues: dict[int, list[Issue]] = field(default_factory=dict)
     outcomes: list[Outcome] = field(default_factory=list)
     found: list[Issue] = field(default_factory=list)
@@ -87,6 +89,11 @@ class Ledger:
         """Return each place's value of one field, or its tuple of several."""
         lists = [self.pick(name, places) for name in names]
         return lists[0] if len(lists) == 1 else list(zip(*lists, strict=True))
+
+    def keep(self, name: str, kept: Mapping[int, Any]) -> None:
+        """Take what the record has for the cells, by place, that say nothing."""
+        values = enumerate(self.values[name])
+        self.values[name] = [kept.get(place, value) for place, value in values]
 
     def issue(
         self, place: int, code: str, name: str, message: str, **parameters: Any

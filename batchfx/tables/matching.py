@@ -40,6 +40,10 @@ def match(connection: Connection, ledger: Ledger, places: Sequence[int]) -> Matc
     records = _records(connection, ledger, places, names)
     if not records:
         return Matched(records, {}, list(places), [], [])
+    for index, name in enumerate(names):
+        missing = [p for p in ledger.missing.get(name, ()) if p in records]
+        if missing:
+            ledger.keep(name, {p: records[p].values[index] for p in missing})
     differing = _differing(connection, ledger, records, names)
     return Matched(
         records,

@@ -49,6 +49,11 @@ def read_rows(
         cells=cells,
         values=values,
         mapped=frozenset(mapped),
+        missing={
+            name: each.filter(mask).arg_true().to_list()
+            for name, each in validated.missing.items()
+            if name in target.columns
+        },
     )
     return ledger, errors
 

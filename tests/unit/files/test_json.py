@@ -81,7 +81,7 @@ def test_null_and_missing_are_no_content_and_empty_is_a_text() -> None:
         (None, "3", "", None),
         (None, None, "x", "true"),
     ]
-    assert column(content, KINDS) == ["-n--", "-n--", "-nt-", "--tb"]
+    assert column(content, KINDS) == ["-n-~", "-n~~", "~nt~", "~-tb"]
 
 
 def test_a_name_that_comes_late_is_a_column() -> None:
