@@ -102,7 +102,7 @@ def _parts(progress: Progress, at: float) -> list[str]:
     share = share_of(progress)
     if share >= 1:
         return [f"{percent(share)}%", counted(progress.tally.total, "row")]
-    rows = f"{progress.examined:>{len(total)},} of {total}"
+    rows = f"{progress.reached:>{len(total)},} of {total}"
     if progress.state not in ACTIVE:
         return [f"{percent(share):>3}%", rows]
     left = progress.seconds_left
@@ -161,7 +161,7 @@ def line_of(progress: Progress) -> str:
     if not progress.is_counted:
         return _joined(f"reading, {counted(tally.total, 'row')}", rate)
     share = share_of(progress)
-    rows = f"{percent(share)}%, {progress.examined:,} of {counted(tally.total, 'row')}"
+    rows = f"{percent(share)}%, {progress.reached:,} of {counted(tally.total, 'row')}"
     left = progress.seconds_left if progress.state in ACTIVE else None
     told = f"{duration(left)} left" if left is not None else ""
     counts = [f"{tally.counts()[name]:,} {name}" for name in _named(progress)]

@@ -21,6 +21,7 @@ class Broadcast:
     def __init__(self, store: Store, key: BatchKey, listener: Listener | None) -> None:
         self._store, self._key, self._listener = store, key, listener
         self._told = float("-inf")
+        self._underway = 0
         self.restart()
 
     def restart(self) -> None:
@@ -28,8 +29,13 @@ class Broadcast:
         self._started = time.monotonic()
         self._before: int | None = None
 
-    def at_times(self) -> None:
-        """Tell how far the batch is, unless that was told just before."""
+    def at_times(self, underway: int = 0) -> None:
+        """Tell how far the batch is, unless that was told just before.
+
+        *underway* rows of the chunk at work were processed. Those of a group that is
+        tried again still count, or the bar would go back.
+        """
+        self._underway = max(self._underway, underway) if underway else 0
         if time.monotonic() - self._told >= INTERVAL:
             self.now()
 
@@ -45,4 +51,8 @@ class Broadcast:
             self._before = examined
         self._told = time.monotonic()
         seconds = self._told - self._started
-        self._listener(Progress(batch.state, tally, examined, self._before, seconds))
+        self._listener(
+            Progress(
+                batch.state, tally, examined, self._before, seconds, self._underway
+            )
+        )

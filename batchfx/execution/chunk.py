@@ -18,7 +18,7 @@ from sqlalchemy.engine import Connection
 from batchfx import tables
 from batchfx.execution.job import Job, read_cells, values_in_file
 from batchfx.execution.lease import TTL
-from batchfx.execution.process import ChunkSession, end_session, process_rows
+from batchfx.execution.process import ChunkSession, Tick, end_session, process_rows
 from batchfx.importer import Context, Importer
 from batchfx.model.blocks import ROW
 from batchfx.model.issues import Issue, Level, Phase
@@ -59,10 +59,13 @@ def check_chunk(job: Job, claim: Claim) -> Checked:
     return Checked(claim, importer, validated, pairs)
 
 
-def commit_chunk(job: Job, checked: Checked) -> Claim | None:
+def commit_chunk(
+    job: Job, checked: Checked, tick: Tick = lambda _: None
+) -> Claim | None:
     """Decide the chunk's rows and write everything about them; claim the next chunk.
 
-    Both are one transaction, which saves one for each chunk.
+    Both are one transaction, which saves one for each chunk. *tick* is told after each
+    row that a method processes how many were gone through.
 
     Raises:
         LeaseLostError: Another worker has the chunk now; nothing was written.
@@ -71,7 +74,7 @@ def commit_chunk(job: Job, checked: Checked) -> Claim | None:
     """
     with job.store.write() as connection:
         context = _context(job, connection)
-        decision = _decide(job, checked, context)
+        decision = _decide(job, checked, context, tick)
         _write(connection, job, checked.validated, decision)
         waited_at = _decided(connection, job) if decision.waiting else None
         chunks.commit(connection, checked.claim, waited_at)
@@ -103,7 +106,7 @@ def _context(job: Job, connection: Connection) -> Context:
     return Context(job.key.tenant, job.key.number, job.attempt, session)
 
 
-def _decide(job: Job, checked: Checked, context: Context) -> Decision:
+def _decide(job: Job, checked: Checked, context: Context, tick: Tick) -> Decision:
     importer, validated, claim = checked.importer, checked.validated, checked.claim
     if isinstance(importer, tables.TableImporter):
         last_round = claim.waited_at is not None and (
@@ -123,7 +126,7 @@ def _decide(job: Job, checked: Checked, context: Context) -> Decision:
         return Decision()
     is_built = checks.needs_rows(job.importer)
     pairs = checked.pairs if is_built else checks.pairs_of(validated)
-    return process_rows(importer, pairs, context)
+    return process_rows(importer, pairs, context, tick)
 
 
 def _write(

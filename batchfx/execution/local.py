@@ -13,6 +13,7 @@ from batchfx.execution.broadcast import Broadcast
 from batchfx.execution.chunk import Checked, check_chunk, commit_chunk
 from batchfx.execution.job import Job
 from batchfx.execution.lease import TTL
+from batchfx.execution.process import Tick
 from batchfx.model.garbage import uncollected
 from batchfx.store import batches, chunks
 from batchfx.store.chunks import Claim
@@ -48,7 +49,7 @@ def _run_until_stopped(
         if is_interrupted():
             _give_back(job, claim)
             return INTERRUPTED
-        claim, reason = _run(job, claim)
+        claim, reason = _run(job, claim, broadcast.at_times)
         broadcast.at_times()
         if claim is not None:
             reason = reason or _too_many_faults(job)
@@ -59,7 +60,7 @@ def _run_until_stopped(
 
 
 @uncollected()
-def _run(job: Job, claim: Claim) -> tuple[Claim | None, str | None]:
+def _run(job: Job, claim: Claim, tick: Tick) -> tuple[Claim | None, str | None]:
     """Run one chunk; return the next one, and why the run ends if it does.
 
     It does when too many of the chunk's rows are invalid. What is wrong with those is
@@ -68,7 +69,7 @@ def _run(job: Job, claim: Claim) -> tuple[Claim | None, str | None]:
     checked = check_chunk(job, claim)
     reason = _too_many_faults(job, checked)
     stopping = job if reason is None else replace(job, dry_run=True)
-    return commit_chunk(stopping, checked), reason
+    return commit_chunk(stopping, checked, tick), reason
 
 
 def _claim(job: Job) -> Claim | None:

