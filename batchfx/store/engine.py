@@ -21,7 +21,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction
 
-from batchfx.errors import StoreError, UsageError
+from batchfx.errors import BatchfxError, StoreError, UsageError
 from batchfx.store import schema
 
 BUSY_TIMEOUT_MS = 120_000  # another import may hold the lock for a whole chunk
@@ -124,12 +124,20 @@ def open_store(url: str) -> Store:
         sa.event.listen(engine, "connect", _prepare_connection)
         sa.event.listen(engine, "begin", _begin)
     store = Store(engine)
+    try:
+        _require_tables(store)
+    except BatchfxError:
+        store.close()
+        raise
+    return store
+
+
+def _require_tables(store: Store) -> None:
     with store.read() as connection:
         is_current = _version(connection) == schema.VERSION
     if not is_current:
         with store.write() as connection:
             _make_tables(connection)
-    return store
 
 
 def is_open(transaction: RootTransaction | None) -> bool:

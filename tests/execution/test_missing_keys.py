@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -44,10 +45,11 @@ class GadgetImporter(TableImporter[GadgetRow]):
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    store = open_store(f"sqlite:///{tmp_path}/test.db")
-    Base.metadata.create_all(store.engine)
-    return store
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = open_store(f"sqlite:///{tmp_path}/test.db")
+    Base.metadata.create_all(opened.engine)
+    yield opened
+    opened.close()
 
 
 def load(store: Store, *records: dict[str, Any]) -> Report:

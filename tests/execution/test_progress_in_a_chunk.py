@@ -49,6 +49,7 @@ def test_rows_of_a_chunk_are_told_while_it_is_at_work(tmp_path: Path) -> None:
         watch=Watch(listener=told.append),
     )
 
+    store.close()
     at_work = [p for p in told if p.state is BatchState.RUNNING and p.underway]
     reached = [p.reached for p in at_work]
     assert len(at_work) >= 3

@@ -288,7 +288,7 @@ def test_another_encoding_can_be_stated() -> None:
 
 
 def test_a_line_that_is_no_json_is_a_fault_of_that_row() -> None:
-    content = '{"a":1}\n{"a":2,}\n\n{"a":"x\n{"a":3}{"a":4}\nnothing\n{"a":5}\n'
+    content = '{"a":1}\n{"a":}\n\n{"a":"x\n{"a":3}{"a":4}\nnothing\n{"a":5}\n'
 
     found = faults(content)
 
@@ -298,12 +298,12 @@ def test_a_line_that_is_no_json_is_a_fault_of_that_row() -> None:
     assert list(found) == [2, 4, 5, 6]
     assert {fault.code for (fault,) in found.values()} == {"invalid_json"}
     assert [fault.parameters for (fault,) in found.values()] == [
-        {"column": 8},
+        {"column": 6},
         {"column": 6},
         {"column": 8},
         {"column": 1},
     ]
-    assert found[2][0].value == '{"a":2,}'
+    assert found[2][0].value == '{"a":}'
     assert cells(content) == [("1",), (None,), (None,), (None,), (None,), ("5",)]
 
 
@@ -439,7 +439,7 @@ def test_a_file_without_a_good_line_says_what_is_wrong_with_the_first() -> None:
         ('[{"a":1},\n{"a":2}', "truncated", 2, 8),
         ('[{"a":1},\n{"a":2},', "truncated", 2, 9),
         ('[{"a":1},\n{"a":2},\n{"a":tr', "truncated", 3, 6),
-        ('[{"a":1},\n{"a":2},\n{"a":3,}]', "invalid_json", 3, 8),
+        ('[{"a":1},\n{"a":2},\n{"a":}]', "invalid_json", 3, 6),
         ('[{"a":1},\n{"a":2}\n{"a":3}]', "invalid_json", 3, 1),
         ('[{"a":1},\n{"a":2},]', "invalid_json", 2, 9),
         ('[{"a":1},\n{"a":2}] more', "invalid_json", 2, 10),
