@@ -39,6 +39,8 @@ class Column:
             also refuses a value that another record has.
         lookup: An attribute of a SQLAlchemy model (``Customer.external_id``): the cell
             names a record by that attribute, and the record's primary key is stored.
+            The field's type is the attribute's: the row model's instances, also those
+            that ``check_row`` sees, have the name as the cell gives it, not the key.
         format: How dates and times are written, in the letters of ``strptime``
             (``%d.%m.%Y``); ISO 8601 when left out.
         null_tokens: Texts that mean no value in this column, such as ``NA``; nowhere
@@ -53,7 +55,8 @@ class Column:
         percent: What ``12 %`` is: "fraction" (0.12) or "number" (12).
         date_order: The order of day, month and year: "dmy", "mdy" or "ymd".
         two_digit_year: What a year of two digits is: the first year of a hundred (1930:
-            30 is 1930 and 29 is 2029), or "not after today".
+            30 is 1930 and 29 is 2029), or "not after today". Left out, such a year is
+            an issue, also where *format* has ``%y``.
         zone: The IANA zone of times that name none, such as "Europe/Rome".
         languages: Codes (ISO 639-1) of the languages whose words for yes and no, and
             whose names of months, are read; all that are known when left out.

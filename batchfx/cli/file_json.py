@@ -9,6 +9,7 @@ from decimal import Decimal
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any, TextIO
 
+from batchfx.cli.records import on_one_line
 from batchfx.execution.checking import Account, Survey
 from batchfx.model.issues import Issue
 from batchfx.model.notations import Notation
@@ -100,7 +101,7 @@ class RowLines:
 
     def line(self, value: object) -> str:
         """Return *value* on a line."""
-        return self._json(value) + "\n"
+        return on_one_line(self._json(value)) + "\n"
 
     def of_rows(self, validated: Validated) -> Iterator[str]:
         """Yield a line for each row, in the order of the file."""
@@ -115,7 +116,8 @@ class RowLines:
         for number, row in zip(validated.numbers.to_list(), cells, strict=True):
             told = self._json(issues[number]) if number in issues else "[]"
             values = ", ".join(row)
-            yield f'{{"row": {number}, "values": [{values}], "issues": {told}}}\n'
+            line = f'{{"row": {number}, "values": [{values}], "issues": {told}}}'
+            yield on_one_line(line) + "\n"
 
 
 def _encoded(values: list[Any], encode: Encode) -> list[str]:

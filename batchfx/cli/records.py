@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import sys
 from collections.abc import Iterable
 from typing import Any, TextIO
@@ -14,6 +15,8 @@ from batchfx.execution.control import Difference, Report
 from batchfx.execution.views import RowView
 from batchfx.model.issues import Issue
 from batchfx.model.verdicts import Tally
+
+LINE_ENDS = re.compile("[\x85\u2028\u2029]")
 
 
 def print_json(value: object) -> None:
@@ -33,7 +36,19 @@ def stream_json(output: TextIO, values: Iterable[object]) -> None:
 def _text(value: object, output: TextIO) -> str:
     """Return *value* as JSON that the encoding of *output* can hold."""
     is_unicode = output.encoding.lower().startswith(("utf-8", "utf8"))
-    return json.dumps(value, ensure_ascii=not is_unicode, default=str)
+    text = json.dumps(value, ensure_ascii=not is_unicode, default=str)
+    return on_one_line(text)
+
+
+def on_one_line(text: str) -> str:
+    """Return JSON text without what many programs take for the end of a line.
+
+    JSON allows these characters in strings as they are: next line, and the separators
+    of lines and of paragraphs. All other controls are escaped already.
+    """
+    if text.isascii():
+        return text
+    return LINE_ENDS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def of_report(report: Report) -> dict[str, Any]:

@@ -37,6 +37,14 @@ def texts(given: Any) -> tuple[str, ...]:
     return tuple(text(part) for part in parts)
 
 
+def choices(given: Any) -> tuple[str, ...]:
+    """Take texts, as `texts` does, or numbers and truth values, by their texts."""
+    if isinstance(given, str):
+        return texts(given)
+    parts = given if isinstance(given, list | tuple) else [given]
+    return tuple(_plain(part) for part in parts)
+
+
 def sets(given: Any) -> tuple[tuple[str, ...], ...]:
     """Take lists of texts; a text alone is a list of one."""
     parts = given if isinstance(given, list | tuple) else texts(given)

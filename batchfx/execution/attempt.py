@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from batchfx.errors import SourceError, UsageError
-from batchfx.execution import corrections
+from batchfx.execution import corrections, doubts
 from batchfx.execution.broadcast import Broadcast, Listener
 from batchfx.execution.facts import find_duplicates, settle_notations
 from batchfx.execution.job import job_of
@@ -17,6 +17,7 @@ from batchfx.execution.stage import stage
 from batchfx.files.paths import open_path
 from batchfx.importer import Importer
 from batchfx.model.issues import Issue, Phase
+from batchfx.model.settings import Settings
 from batchfx.store import batches, chunks, outcomes
 from batchfx.store.batches import Batch, Hold
 from batchfx.store.engine import Store, now_epoch
@@ -49,7 +50,7 @@ class Attempt:
     is_new: bool = False
     max_error_rate: float | None = None
     corrected: Path | None = None
-    layout: Mapping[str, Any] = field(default_factory=dict)  # of the corrected file
+    said: Settings | None = None  # of the layout of the corrected file, and of values
 
 
 def run_attempt(attempt: Attempt) -> None:
@@ -104,6 +105,7 @@ def _reopen(attempt: Attempt, batch: Batch) -> bool:
     """Queue the rows that are not terminal; return False when there are none."""
     key = attempt.hold.key
     with attempt.store.write() as connection:
+        doubts.forget(connection, batch, attempt.importer, attempt.said)
         if attempt.corrected is not None:
             with open_path(attempt.corrected) as source:
                 account = corrections.apply(
@@ -112,7 +114,7 @@ def _reopen(attempt: Attempt, batch: Batch) -> bool:
                     attempt.importer,
                     attempt.corrected.name,
                     source,
-                    layout=attempt.layout,
+                    said=attempt.said,
                 )
             outcomes.add_issues(connection, key, batch.attempt + 1, account.issues())
         if batches.tally(connection, key).all_well:

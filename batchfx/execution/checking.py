@@ -17,7 +17,13 @@ import polars as pl
 
 from batchfx.errors import SourceError
 from batchfx.execution.repeats import comparable, repeats
-from batchfx.execution.row_models import find_columns, row_model, titles_of
+from batchfx.execution.row_models import (
+    TEXT,
+    find_columns,
+    row_model,
+    row_plan,
+    titles_of,
+)
 from batchfx.files import open as files
 from batchfx.model.blocks import KINDS, ROW, Block, Kind, column_name
 from batchfx.model.issues import Issue, Level, Phase
@@ -26,11 +32,12 @@ from batchfx.model.settings import Settings
 from batchfx.model.sources import Layout
 from batchfx.pipeline import decisions
 from batchfx.pipeline.decisions import Evidence
-from batchfx.pipeline.plan import RowPlan, plan_of
+from batchfx.pipeline.plan import RowPlan
 from batchfx.pipeline.validate import Validated, declared
 
 CELLS_AT_ONCE = 100_000
 MOST_ROWS = 20_000  # in a block
+NO_ROWS = "no_rows"
 DATES = frozenset({Kind.DATE, Kind.DURATION})
 
 Cause = tuple[Level, str | None, str]
@@ -111,7 +118,9 @@ def survey(source: BinaryIO, types: Mapping[str, str], settings: Settings) -> Su
     """
     layout = None
     try:
-        layout = files.inspect(source, **settings.layout)
+        expected = tuple({**dict.fromkeys(settings.expected_columns), **types})
+        said = {"expected_columns": expected or None}
+        layout = files.inspect(source, **{**settings.layout, **said})
         titles = titles_of(layout.header)
         places = find_columns(dict.fromkeys((*types, *settings.named)), titles)
     except SourceError as error:
@@ -125,7 +134,7 @@ def survey(source: BinaryIO, types: Mapping[str, str], settings: Settings) -> Su
         [places[name] for name in settings.required],
         {places[name]: texts for name, texts in settings.choices.items()},
     )
-    known = _Reading(source, layout, plan_of(model), types=typed)
+    known = _Reading(source, layout, row_plan(titles, model), types=typed)
     return _surveyed(known, settings, titles, places)
 
 
@@ -152,9 +161,18 @@ def issue_of_source(error: SourceError) -> Issue:
     return Issue(error.code, str(error), Phase.FILE, parameters=error.parameters)
 
 
-def issues_of_file(layout: Layout | None, damage: Issue | None) -> list[Issue]:
-    """Return what is to be said of a file, its *damage* first, and each thing once."""
+def issues_of_file(
+    layout: Layout | None, damage: Issue | None, *, is_empty: bool = False
+) -> list[Issue]:
+    """Return what is to be said of a file, its *damage* first, and each thing once.
+
+    It *is_empty* when no row was found before the damage, if there is some.
+    """
     warnings = list(layout.warnings) if layout else []
+    if is_empty and not damage and all(each.code != NO_ROWS for each in warnings):
+        message = "The file has a header and no rows below it."
+        warning = Issue(NO_ROWS, message, Phase.FILE, level=Level.WARNING)
+        warnings.append(warning)
     if damage is None:
         return warnings
     return [damage, *(each for each in warnings if each.message != damage.message)]
@@ -179,7 +197,15 @@ class _Reading:
         width = max(1, len(self.layout.header))
         rows = max(1, min(MOST_ROWS, CELLS_AT_ONCE // width))
         for block in files.read(self.source, self.layout, rows):
-            yield replace(block, frame=self._lenient(block.frame))
+            yield replace(block, frame=self._lenient(self._without_blanks(block.frame)))
+
+    def _without_blanks(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Take blanks alone for nothing in texts that must be there."""
+        return frame.with_columns(
+            pl.when(pl.col(name).str.strip_chars() != "").then(pl.col(name)).alias(name)
+            for name, field in self.plan.fields.items()
+            if field.required and field.kind == TEXT
+        )
 
     def _lenient(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Take dates in columns without a type for the text that stands for them.
@@ -240,11 +266,15 @@ def _surveyed(
         written.plan,
         reading.types,
         notations,
-        issues=(*issues_of_file(layout, totals.damage), *told),
+        issues=(*_told(layout, totals), *told),
         repeated=_repeated(written, settings, names, totals),
         damage=damage,
         now=now,
     )
+
+
+def _told(layout: Layout, totals: _Totals) -> list[Issue]:
+    return issues_of_file(layout, totals.damage, is_empty=not totals.rows)
 
 
 def _read_through(reading: _Reading, stated: Mapping[str, Notation]) -> _Totals:

@@ -15,7 +15,7 @@ from sqlalchemy.engine import Connection
 
 from batchfx import tables
 from batchfx.errors import AlreadyImportedError, StoreError, UsageError
-from batchfx.execution import mappings
+from batchfx.execution import corrections, mappings
 from batchfx.execution.attempt import Attempt, Watch, run_attempt
 from batchfx.execution.intake import Opened, look_into, not_followed
 from batchfx.execution.lease import TTL, is_alive, is_dead, new_worker, renewed
@@ -27,6 +27,7 @@ from batchfx.model.issues import Issue
 from batchfx.model.settings import Settings
 from batchfx.model.states import BatchState
 from batchfx.model.verdicts import Tally
+from batchfx.pipeline.decisions import QUESTIONS
 from batchfx.pipeline.headers import Saved
 from batchfx.pipeline.plan import plan_of
 from batchfx.store import batches, chunks, outcomes, sources
@@ -37,6 +38,9 @@ from batchfx.store.mappings import SavedMapping
 from batchfx.store.schema import BatchKey
 
 DEFAULT_TENANT = "default"
+
+# What is noticed anew in every attempt that it is about.
+OF_AN_ATTEMPT = frozenset({*QUESTIONS, *corrections.CODES})
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,11 +206,9 @@ def rerun(
 def report(store: Store, key: BatchKey) -> Report:
     """Return where the batch is."""
     with store.read() as connection:
-        return Report(
-            batches.read(connection, key),
-            batches.tally(connection, key),
-            tuple(outcomes.file_issues(connection, key)),
-        )
+        batch = batches.read(connection, key)
+        told = outcomes.file_issues(connection, key, batch.attempt, OF_AN_ATTEMPT)
+        return Report(batch, batches.tally(connection, key), tuple(told))
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,7 +367,6 @@ def _run(
             given = mappings.given_of(importer, said, header, batch.mapping, before)
             batches.note(connection, hold, given=given)
         chunks.release_all(connection, hold)
-    layout = {} if said is None else said.layout
     with renewed(store, worker):
         try:
             run_attempt(
@@ -377,7 +378,7 @@ def _run(
                     is_new=is_new,
                     max_error_rate=max_error_rate,
                     corrected=corrected,
-                    layout=layout,
+                    said=said,
                 )
             )
         finally:

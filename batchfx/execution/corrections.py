@@ -20,6 +20,7 @@ import polars as pl
 from sqlalchemy.engine import Connection
 
 from batchfx.errors import SourceError, UsageError
+from batchfx.execution.doubts import Cells, Doubts, is_asked
 from batchfx.files import open as files
 from batchfx.importer import Importer
 from batchfx.model.blocks import (
@@ -32,6 +33,7 @@ from batchfx.model.blocks import (
     load_faults,
 )
 from batchfx.model.issues import Issue, Level, Phase
+from batchfx.model.settings import Settings
 from batchfx.model.sources import Layout
 from batchfx.pipeline.headers import Saved, listed
 from batchfx.pipeline.likeness import folded
@@ -43,6 +45,13 @@ ROW_HEADERS = frozenset({"row", "rownumber", "rowno", "batchfxrow"})
 ERROR_HEADERS = frozenset({"error", "errors"})
 # An apostrophe before these guards a text (OWASP, "CSV Injection").
 GUARD, GUARDED = "'", frozenset("=+-@\t\r")
+# The codes of what is said of the rows and columns of a corrected file.
+CODES = (FINISHED, UNKNOWN_ROW, REPEATED, UNKNOWN_COLUMN) = (
+    "correction_of_finished_row",
+    "correction_of_unknown_row",
+    "correction_repeated",
+    "correction_of_unknown_column",
+)
 BLOCK_ROWS = 5_000
 SHOWN = 5  # row numbers named in a sentence
 
@@ -91,13 +100,9 @@ class Account:
     def issues(self) -> list[Issue]:
         """Return what a person should know of, as warnings about the file."""
         told = [
-            ("correction_of_finished_row", self.finished, "belong to finished rows"),
-            (
-                "correction_of_unknown_row",
-                self.strange,
-                "belong to no row of the batch",
-            ),
-            ("correction_repeated", self.repeated, "correct a row a second time"),
+            (FINISHED, self.finished, "belong to finished rows"),
+            (UNKNOWN_ROW, self.strange, "belong to no row of the batch"),
+            (REPEATED, self.repeated, "correct a row a second time"),
         ]
         about_rows = [
             _warning(
@@ -118,8 +123,7 @@ class Account:
             f"{self.name}: {listed(self.columns)} correct nothing, the batch has no "
             "such field; they were left out."
         )
-        code = "correction_of_unknown_column"
-        return [_warning(code, message, len(self.columns))]
+        return [_warning(UNKNOWN_COLUMN, message, len(self.columns))]
 
 
 def apply(
@@ -129,7 +133,7 @@ def apply(
     name: str,
     source: BinaryIO,
     *,
-    layout: Mapping[str, Any] | None = None,
+    said: Settings | None = None,
 ) -> Account:
     """Keep the corrected cells of every row that is not terminal.
 
@@ -139,7 +143,7 @@ def apply(
         importer: Its importer.
         name: The corrected file's name, for messages.
         source: Its content.
-        layout: What is said of how it is laid out.
+        said: What is said now: of how it is laid out and its values are written.
 
     Raises:
         SourceError: It can't be read, or corrects nothing.
@@ -149,18 +153,20 @@ def apply(
     expected = [batch.layout.header[position] for position in batch.mapping.values()]
     # Guards are taken off below, where what was read before tells which they are.
     given = {"expected_columns": expected, "guards": "keep"}
-    found = files.inspect(source, given, **(layout or {}))
+    found = files.inspect(source, given, **(said.layout if said else {}))
     corrected = _understand(importer, batch, found, name)
     account = Account(name, corrected.left_out)
+    doubts = Doubts.of(batch, importer, said)
     for block in files.read(source, corrected.layout, BLOCK_ROWS):
         if block.frame.height:
-            _keep(connection, batch, corrected, block.frame, account)
+            doubts.take(_keep(connection, batch, corrected, block.frame, account))
     if not account.taken and not account.finished:
         message = (
             f"{name} corrects no row of batch {batch.key.number}. Its rows are "
             f"matched by {_matched_by(importer, corrected)}."
         )
         raise SourceError("no_row_corrected", message)
+    doubts.settle(connection, name)
     return account
 
 
@@ -242,12 +248,13 @@ def _keep(
     corrected: Corrected,
     frame: pl.DataFrame,
     account: Account,
-) -> None:
+) -> list[tuple[int, Cells, Cells]]:
+    """Keep the corrected cells; return each row's with those before."""
     targets = _targets(connection, batch, corrected, frame)
     named = {number for rows in targets for number in rows}
     ended = outcomes.terminal_among(connection, batch.key, named)
     current = _cells_of(connection, batch, named - ended)
-    kept: list[tuple[int, dict[str, str | None]]] = []
+    kept: list[tuple[int, Cells, Cells]] = []
     for new, rows in zip(frame.iter_rows(named=True), targets, strict=True):
         open_rows = [number for number in rows if number in current]
         if any(number in ended for number in rows):
@@ -257,17 +264,18 @@ def _keep(
         elif open_rows[0] in account.taken:
             account.repeated.append(new[ROW])
         else:
-            account.taken.add(open_rows[0])
-            kept.append((open_rows[0], _merge(current[open_rows[0]], new, corrected)))
-    revisions.add(connection, batch.key, account.name, kept)
+            (row,) = open_rows
+            account.taken.add(row)
+            kept.append((row, current[row], _merge(current[row], new, corrected)))
+    added = [(row, cells) for row, _, cells in kept]
+    revisions.add(connection, batch.key, account.name, added)
+    return kept
 
 
-def _cells_of(
-    connection: Connection, batch: Batch, rows: set[int]
-) -> dict[int, dict[str, str | None]]:
+def _cells_of(connection: Connection, batch: Batch, rows: set[int]) -> dict[int, Cells]:
     """Return the present cells of *rows*; those that the batch has not are left out."""
     ordinals = {chunks.find(connection, batch.key, row) for row in rows} - {None}
-    found: dict[int, dict[str, str | None]] = {}
+    found: dict[int, Cells] = {}
     for ordinal in sorted(ordinals, key=lambda n: n or 0):
         frame = _current(connection, batch, ordinal or 0)
         for cells in _named(frame.filter(pl.col(ROW).is_in(list(rows)))):
@@ -279,9 +287,7 @@ def _named(frame: pl.DataFrame) -> Iterator[dict[str, Any]]:
     return frame.iter_rows(named=True)
 
 
-def _merge(
-    old: Mapping[str, str | None], new: Mapping[str, Any], corrected: Corrected
-) -> dict[str, str | None]:
+def _merge(old: Cells, new: Mapping[str, Any], corrected: Corrected) -> Cells:
     """Return the old cells with those of the corrected row in their place."""
     cells = dict(old)
     width = sum(name.startswith("c") for name in old)
@@ -290,10 +296,13 @@ def _merge(
         cells[column_name(there)] = _as_meant(
             new[column_name(here)], old[column_name(there)]
         )
-        kinds[there] = new[KINDS][here] if new[KINDS] else Kind.TEXT
+        kind = new[KINDS][here] if new[KINDS] else Kind.TEXT
+        is_same = cells[column_name(there)] == old[column_name(there)]
+        if kind != Kind.TEXT or not is_same:  # text may stand for what was no text
+            kinds[there] = kind
     is_text = all(kind in {Kind.TEXT, Kind.EMPTY} for kind in kinds)
     cells[KINDS] = None if is_text else "".join(kinds)
-    cells[FAULTS] = _faults(old, new, corrected)
+    cells[FAULTS] = _faults(old, new, cells, corrected)
     return cells
 
 
@@ -309,13 +318,12 @@ def without_guard(text: str) -> str:
 
 
 def _faults(
-    old: Mapping[str, str | None],
-    new: Mapping[str, Any],
-    corrected: Corrected,
+    old: Cells, new: Mapping[str, Any], cells: Cells, corrected: Corrected
 ) -> str | None:
     """Return the faults of the corrected record, by the batch's columns.
 
-    Those of the record that was read stay where it was not corrected.
+    Those of the record that was read stay where it was not corrected, and so do doubts
+    about a value that is still the same.
     """
     there_of = dict(corrected.fields.values())
     faults = [
@@ -324,12 +332,15 @@ def _faults(
         if fault.column is None or fault.column in there_of
     ]
     mended = set(there_of.values())
-    faults += [
-        fault
-        for fault in load_faults(old[FAULTS] or "[]")
-        if fault.column not in mended and not corrected.is_whole
-    ]
+    for fault in load_faults(old[FAULTS] or "[]"):
+        is_kept = fault.column not in mended and not corrected.is_whole
+        if is_kept or (is_asked(fault) and fault.value == _at(cells, fault.column)):
+            faults.append(fault)
     return dump_faults(faults) if faults else None
+
+
+def _at(cells: Cells, position: int | None) -> str | None:
+    return None if position is None else cells[column_name(position)]
 
 
 def _matched_by(importer: type[Importer[Any]], corrected: Corrected) -> str:

@@ -13,7 +13,7 @@ import polars as pl
 
 from batchfx.errors import SourceError
 from batchfx.execution.checking import issue_of_source, issues_of_file
-from batchfx.execution.row_models import TEXT, row_model, titles_of
+from batchfx.execution.row_models import TEXT, row_model, row_plan, titles_of
 from batchfx.files import open as files
 from batchfx.model.blocks import FAULTS, KINDS, ROW, Kind, block_schema, column_name
 from batchfx.model.issues import Issue
@@ -21,7 +21,6 @@ from batchfx.model.notations import Notation
 from batchfx.model.settings import Settings
 from batchfx.model.sources import Layout
 from batchfx.pipeline import decisions
-from batchfx.pipeline.plan import plan_of
 from batchfx.pipeline.validate import declared
 
 SAMPLE = 1_000  # rows
@@ -88,7 +87,7 @@ class Sight:
     @property
     def issues(self) -> list[Issue]:
         """What is to be said of the file."""
-        return issues_of_file(self.layout, self.damage)
+        return issues_of_file(self.layout, self.damage, is_empty=not self.looked_at)
 
 
 def look_at(source: BinaryIO, settings: Settings, shown: int) -> Sight:
@@ -198,7 +197,7 @@ def _tried(
         return
     positions = {column_name(place): place for place in places}
     model = row_model(titles, dict.fromkeys(places, type_name))
-    plan = plan_of(model).only(positions)
+    plan = row_plan(titles, model).only(positions)
     named = dict(zip(titles, (column_name(i) for i in range(len(titles))), strict=True))
     columns = settings.notations(named.get)
     stated = decisions.stated(plan, user=settings.notation, columns=columns)

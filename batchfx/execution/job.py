@@ -53,7 +53,7 @@ def job_of(
 ) -> Job:
     """Return the job of running *batch* under *hold*."""
     plan = plan_of(importer.row_model)
-    given = _given(plan, batch, importer)
+    given = said_of_fields(plan, batch, importer)
     return Job(
         store=store,
         hold=hold,
@@ -67,7 +67,7 @@ def job_of(
     )
 
 
-def _given(
+def said_of_fields(
     plan: RowPlan, batch: Batch, importer: type[Importer[Any]]
 ) -> dict[str, Notation]:
     """Return what is said of each field's column, over what was decided before."""

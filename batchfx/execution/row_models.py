@@ -6,17 +6,22 @@ import csv
 import difflib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, create_model
+from pydantic import AfterValidator, BaseModel, create_model
+from pydantic_core import PydanticCustomError
 
 from batchfx.columns import Column
 from batchfx.errors import SourceError, UsageError
-from batchfx.model.blocks import column_name
+from batchfx.model.blocks import Kind, column_name
 from batchfx.pipeline.headers import shorten
+from batchfx.pipeline.kinds import reader_of
 from batchfx.pipeline.likeness import folded
+from batchfx.pipeline.plan import RowPlan, plan_of
+from batchfx.pipeline.reading import Complaint
 
 TEXT = "text"
 TYPES: Mapping[str, Any] = {
@@ -29,7 +34,16 @@ TYPES: Mapping[str, Any] = {
     "datetime": datetime,
     "duration": timedelta,
 }
+LEAVES = {  # what Pydantic calls the types that there are choices of
+    "integer": "int",
+    "decimal": "decimal",
+    "boolean": "bool",
+    "date": "date",
+    "time": "time",
+    "duration": "timedelta",
+}
 NAMES_SHOWN = 12
+FREE = "free"  # the field for every column of which nothing is said
 
 
 def stated_columns(written: str) -> dict[str, str]:
@@ -91,9 +105,9 @@ def row_model(
     required: Iterable[int] = (),
     choices: Mapping[int, tuple[str, ...]] | None = None,
 ) -> type[BaseModel]:
-    """Return the model of rows with a field for each column, named as in blocks.
+    """Return the model of rows with a field for each column of which something is said.
 
-    A column without a type is text; one that isn't required may be empty.
+    Fields are named as in blocks. A column that isn't required may be empty.
 
     Raises:
         UsageError: There are choices for a column that is not text.
@@ -102,27 +116,77 @@ def row_model(
     needed = set(required)
     choices = choices or {}
     fields: dict[str, Any] = {}
-    for place, title in enumerate(titles):
-        kind = _kind(title, types.get(place, TEXT), choices.get(place))
-        column = Column(name=title if title.strip() else None)
-        is_needed = place in needed
+    for place in sorted({*types, *needed, *choices}):
+        kind = _kind(titles[place], types.get(place, TEXT), choices.get(place))
         fields[column_name(place)] = (
-            Annotated[kind if is_needed else kind | None, column],
-            ... if is_needed else None,
+            Annotated[kind if place in needed else kind | None, _column(titles[place])],
+            ... if place in needed else None,
         )
     return create_model("Record", **fields)
+
+
+def row_plan(titles: Sequence[str], model: type[BaseModel]) -> RowPlan:
+    """Return the plan of rows with a field for each column, as *model* says, or text.
+
+    Columns of text of which nothing is said share all that a plan consists of: a file
+    may have thousands.
+    """
+    extended = create_model("Record", __base__=model, free=(str | None, None))
+    return _spread(plan_of(extended), titles)
+
+
+def _spread(plan: RowPlan, titles: Sequence[str]) -> RowPlan:
+    """Return the plan with the one free field in the place of each column left."""
+    free, schemas = plan.fields[FREE], plan.schema.fields
+    names = [column_name(place) for place in range(len(titles))]
+    shape = replace(
+        plan.schema, fields={name: schemas.get(name, schemas[FREE]) for name in names}
+    )
+    fields = {
+        name: plan.fields.get(name)
+        or replace(free, name=name, column=_column(title), shape=shape)
+        for name, title in zip(names, titles, strict=True)
+    }
+    return replace(plan, fields=fields, schema=shape)
+
+
+def _column(title: str) -> Column:
+    return Column(name=title if title.strip() else None)
 
 
 def _kind(title: str, type_name: str, allowed: tuple[str, ...] | None) -> Any:
     if not allowed:
         return TYPES[type_name]
-    if type_name != TEXT:
-        message = (
-            f"The column '{title}' has choices, which are texts, but its type is "
-            f"{type_name}. Leave one of the two out."
+    if type_name == TEXT:
+        return Literal[allowed]
+    values = tuple(_value(title, type_name, each) for each in allowed)
+    expected = (
+        f"{', '.join(allowed[:-1])} or {allowed[-1]}" if allowed[1:] else allowed[0]
+    )
+
+    def chosen(value: Any) -> Any:
+        if value in values:
+            return value
+        raise PydanticCustomError(
+            "literal_error", "Input should be {expected}", {"expected": expected}
         )
-        raise UsageError(message)
-    return Literal[allowed]
+
+    return Annotated[TYPES[type_name], AfterValidator(chosen)]
+
+
+def _value(title: str, type_name: str, text: str) -> Any:
+    """Return the value that a choice is, in the notation that needs no saying."""
+    leaf = LEAVES.get(type_name)
+    reader = leaf and reader_of({"type": leaf}, Column(), {})
+    value = reader.read(text, Kind.TEXT) if reader else Complaint("", "")
+    if not isinstance(value, Complaint):
+        return value
+    message = (
+        f"The column '{title}' can't have the choice '{text}': its type is {type_name}."
+    )
+    if not leaf:
+        message += " There are no choices of this type."
+    raise UsageError(message)
 
 
 def _of_json(written: str) -> list[tuple[str, str]]:

@@ -20,6 +20,7 @@ from batchfx.model.notations import Notation
 from batchfx.model.settings import EVERY_COLUMN, Settings
 
 AUTO = "auto"
+SIGNS = ("delimiter", "quote", "escape")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ WHOLE: Mapping[str, Option] = {
 }
 OPTIONS: Mapping[str, Option] = {**LAYOUT, **NOTATION, **WHOLE}
 OTHER_NAMES = {"currency_allowed": "currency"}  # in a Notation
-CHOICE = Option("texts, separated by commas", answers.texts)
+CHOICE = Option("values, separated by commas", answers.choices)
 
 
 def settings_of(given: Mapping[str, Any]) -> Settings:
@@ -109,6 +110,7 @@ def settings_of(given: Mapping[str, Any]) -> Settings:
     layout = {n: _taken(n, LAYOUT[n], said[n]) for n in said if n in LAYOUT}
     if expected := whole.get("expected_columns"):
         layout["expected_columns"] = expected
+    _refuse_alike(layout)
     notations = _notations(said)
     return Settings(
         layout=layout,
@@ -203,7 +205,43 @@ def _notations(said: Mapping[str, Any]) -> dict[str, Notation]:
                 taken = _taken(_path(name, column), option, each)
                 entries = stated.setdefault(column, {})
                 entries[OTHER_NAMES.get(name, name)] = taken
-    return {column: Notation(**entries) for column, entries in stated.items()}
+    found = {column: Notation(**entries) for column, entries in stated.items()}
+    for column, notation in found.items():
+        _refuse_one_sign(column, notation.over(found.get(EVERY_COLUMN, Notation())))
+    return found
+
+
+def _refuse_alike(layout: Mapping[str, Any]) -> None:
+    """Refuse characters that can't be told apart from each other or from a line's end.
+
+    Raises:
+        UsageError: There are such.
+
+    """
+    if any(end in layout.get("delimiter", "") for end in "\r\n"):
+        message = "The option 'delimiter' can't be the end of a line, which ends a row."
+        raise UsageError(message)
+    signs = {name: layout[name] for name in SIGNS if layout.get(name)}
+    if signs.get("delimiter") == '"':
+        signs.setdefault("quote", '"')  # as it is where nothing is said
+    alike = [name for name in signs if list(signs.values()).count(signs[name]) > 1]
+    if alike:
+        message = (
+            f"The options {' and '.join(map(repr, alike))} can't both be "
+            f"{signs[alike[0]]!r}: one character has one meaning."
+        )
+        raise UsageError(message)
+
+
+def _refuse_one_sign(column: str, notation: Notation) -> None:
+    if notation.decimal is not None and notation.decimal == notation.thousands:
+        mark = notation.decimal
+        decimal, thousands = _path("decimal", column), _path("thousands", column)
+        message = (
+            f"The options '{decimal}' and '{thousands}' can't both be '{mark}': one "
+            "sign can't be both. Leave one out, or write another sign."
+        )
+        raise UsageError(message)
 
 
 def _is_by_column(name: str, value: Any) -> bool:

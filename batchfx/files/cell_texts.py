@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from batchfx.errors import SourceError
 from batchfx.files.csv_record import CONTROLS
 from batchfx.files.text import UNDECODABLE
 from batchfx.model.blocks import Fault
@@ -18,6 +19,7 @@ HALVES = re.compile("[\ud800-\udfff]")  # of characters, as UTF-16 writes some
 UNSHOWABLE = re.compile(f"[\ud800-\udfff{UNDECODABLE}]")
 
 SHOWN = 1_000  # characters of a text in a fault
+NAMED = 10  # names in a message
 
 
 class Texts(NamedTuple):
@@ -32,9 +34,31 @@ def clean(text: str) -> str:
     return UNSHOWABLE.sub("\ufffd", text)
 
 
+def whole(text: str) -> str:
+    """Return *text* with the usual sign for halves of characters alone."""
+    return HALVES.sub("\ufffd", text)
+
+
 def shown(text: str) -> str:
     """Return the beginning of *text* with signs that can be shown for what can't."""
     return clean(text if len(text) <= SHOWN else text[: SHOWN - 1] + "…")
+
+
+def refuse_undecodable(names: Sequence[str]) -> None:
+    """Refuse names of columns that aren't known, for bytes that mean nothing.
+
+    Raises:
+        SourceError: ``encoding``.
+
+    """
+    columns = [place for place, name in enumerate(names, 1) if UNDECODABLE in name]
+    if columns:
+        told = ", ".join(repr(shown(names[place - 1])) for place in columns[:NAMED])
+        message = (
+            "Names of columns have bytes that mean nothing in the file's encoding: "
+            f"{told}. Say which encoding it has, such as --set encoding=cp1252."
+        )
+        raise SourceError("encoding", message, columns=columns)
 
 
 def checked(texts: list[str | None]) -> Texts:
@@ -61,9 +85,12 @@ def _faults(text: str) -> Iterator[Fault]:
         )
         yield Fault("encoding", message, value=shown(text))
     if control := CONTROL.search(text):
-        code = f"U+{ord(control[0]):04X}"
-        message = f"This cell has a control character ({code}). Take it out."
-        parameters = {"character": code}
-        yield Fault(
-            "control_character", message, value=shown(text), parameters=parameters
-        )
+        yield control_fault(text, control[0])
+
+
+def control_fault(text: str, control: str) -> Fault:
+    """Return the fault of a *text* with the character *control*."""
+    code = f"U+{ord(control):04X}"
+    message = f"This cell has a control character ({code}). Take it out."
+    parameters = {"character": code}
+    return Fault("control_character", message, value=shown(text), parameters=parameters)

@@ -8,7 +8,8 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
-from batchfx.files.csv_piece import Parsed, Plan, parse
+from batchfx.files.csv_piece import Parsed, parse
+from batchfx.files.csv_plan import Plan
 from batchfx.files.text import PIECE, Mark, Piece, read_piece
 from batchfx.model.blocks import ROW, Block
 from batchfx.model.sources import Layout
@@ -47,7 +48,7 @@ def _pieces(
     """
     wanted = size
     while True:
-        piece = read_piece(source, plan.encoding, plan.dialect.newline, mark, wanted)
+        piece = read_piece(source, plan.encoding, plan.newline, mark, wanted)
         parsed = parse(piece, plan)
         yield piece, parsed
         if piece.last and parsed.whole:

@@ -7,23 +7,20 @@ group counts for the columns on its right that have none there.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
 from batchfx.errors import SourceError
-from batchfx.files.csv_judge import name_of
-from batchfx.files.csv_notes import BLANKS
+from batchfx.files.csv_judge import name_of, show
+from batchfx.files.csv_preamble import counts, find_below_preamble, may_be_names
 from batchfx.files.csv_trial import Found, Trial
 from batchfx.files.names import has_expected
+from batchfx.files.text import UNDECODABLE
 
 SEVERAL = 2
 SEARCHED = 50  # records at the top, for names that are expected
-
-NUMBER = re.compile(r"[-+(]?\d[\d.,:/ -]*[%)]?")  # or a date
-YEAR = re.compile(r"(?:19|20)\d\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +105,7 @@ def _is_above(trial: Trial, first: int, rows: int) -> bool:
         return False
     below = trial.records[first + 1 : first + rows]
     groups = len(above.filled) > 1
-    return _may_be_names(above) and (groups or not all(map(_may_be_names, below)))
+    return may_be_names(above) and (groups or not all(map(may_be_names, below)))
 
 
 def _likely(trial: Trial) -> Found:
@@ -121,7 +118,9 @@ def _likely(trial: Trial) -> Found:
     used = len({column for each in trial.usual for column in each.filled})
     wide = [each for each in trial.seen if each.cut.flaw or 2 * len(each.filled) > used]
     first = _sound(wide[0] if wide else top)
-    if first is not top and not _may_be_names(first):
+    if found := find_below_preamble(trial, first):
+        return found
+    if first is not top and not may_be_names(first):
         return top
     return _below_gap(trial, first, used) or first
 
@@ -140,16 +139,19 @@ def _sound(header: Found) -> Found:
             "amiss."
         )
         raise SourceError("no_header", message)
+    for column, cell in enumerate(header.cut.cells, 1):
+        if UNDECODABLE in cell:
+            raise _undecodable(header.row, column, cell)
     return header
 
 
-def _may_be_names(record: Found) -> bool:
-    """Tell whether the cells may be names: none is a number, but maybe a year."""
-    if record.cut.flaw or record.blank:
-        return False
-    cells = [record.cut.cells[column].strip(BLANKS) for column in record.filled]
-    numbers = [cell for cell in cells if NUMBER.fullmatch(cell)]
-    return len(numbers) < len(cells) and all(map(YEAR.fullmatch, numbers))
+def _undecodable(row: int, column: int, cell: str) -> SourceError:
+    message = (
+        f"The name of column {column} on line {row} ({show(cell)!r}) has bytes that "
+        "are no text in the file's encoding. Save the whole file in one encoding, or "
+        "say which encoding it has."
+    )
+    return SourceError("encoding", message, line=row, column=column)
 
 
 def _below_gap(trial: Trial, first: Found, used: int) -> Found | None:
@@ -158,7 +160,7 @@ def _below_gap(trial: Trial, first: Found, used: int) -> Found | None:
     above = list(takewhile(lambda each: not each.blank, rest))
     below = [each for each in rest[len(above) :] if not each.blank]
     most = max(len(each.filled) for each in above)
-    fuller = below and _may_be_names(below[0]) and len(below[0].filled) > most
+    fuller = below and may_be_names(below[0]) and len(below[0].filled) > most
     return below[0] if fuller and 3 * most <= 2 * used else None
 
 
@@ -202,19 +204,8 @@ def find_second_row(
     if len(header.records) != 1 or not nameless or len(below) < SEVERAL:
         return None
     first, *rest = below
-    names = set(nameless) <= set(first.filled) and _may_be_names(first)
-    return (
-        first if names and any(_counts(rest, each) for each in first.filled) else None
-    )
-
-
-def _counts(records: Sequence[Found], column: int) -> bool:
-    cells = [
-        each.cut.cells[column].strip(BLANKS)
-        for each in records
-        if len(each.cut.cells) > column
-    ]
-    return bool(cells) and all(map(NUMBER.fullmatch, cells))
+    names = set(nameless) <= set(first.filled) and may_be_names(first)
+    return first if names and any(counts(rest, each) for each in first.filled) else None
 
 
 def _joined(rows: Sequence[list[str]]) -> list[str]:
@@ -242,8 +233,8 @@ def _spread(rows: Sequence[Sequence[str]], level: int) -> list[str]:
 
 
 def _refuse_duplicates(names: Sequence[str]) -> None:
-    counts = Counter(name for name in names if name)
-    twice = [name for name, count in counts.items() if count > 1]
+    numbers = Counter(name for name in names if name)
+    twice = [name for name, count in numbers.items() if count > 1]
     if twice:
         columns = [number for number, name in enumerate(names, 1) if name in twice]
         raise SourceError(

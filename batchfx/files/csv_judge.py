@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from batchfx.files.csv_notes import BLANKS, is_total
-from batchfx.files.csv_record import CONTROLS, Cut
-from batchfx.files.text import UNDECODABLE
+from batchfx.files.csv_record import CONTROLS, LEADING, Cut
+from batchfx.files.text import AFTER_CR, UNDECODABLE
 from batchfx.model.blocks import Fault
 
 CONTROL = re.compile(f"[{CONTROLS}]")
+CONTROL_ALONE = re.compile(f"([{CONTROLS}])[{CONTROLS}{BLANKS}]*")
 STRAY = re.compile(rf"[{CONTROLS}\r\n]")
 
 # ="04507" is how exporters keep a spreadsheet from taking text for a number.
@@ -100,26 +101,30 @@ def judge(cut: Cut, row: int, line: str, shape: Shape) -> Record | None:
     cells = [free_text(cell) for cell in cut.cells]
     if is_blank(cells):
         return None
-    if fault := _fault_of_all(cells, shape):
+    if fault := _fault_of_all(cells, cut.stray, shape):
         return _misfit(row, shape, fault)
     cells = (cells + [""] * shape.width)[: shape.width]
     shown = tuple(show(cell) or None for cell in cells)
     return Record(row, shown, tuple(_cell_faults(cells, cut.stray)))
 
 
-def _fault_of_all(cells: Sequence[str], shape: Shape) -> Fault | None:
+def _fault_of_all(
+    cells: Sequence[str], stray: Sequence[int], shape: Shape
+) -> Fault | None:
     if is_total(cells, shape.width):
         return _note_fault(cells)
     if is_header(cells, shape):
         return _header_fault(cells)
-    if len(cells) < shape.required or not is_blank(cells[shape.width :]):
-        return _count_fault(cells, shape)
+    if len(cells) < shape.required:
+        return _damage(cells) or _count_fault(cells, stray, shape)
+    if not is_blank(cells[shape.width :]):
+        return _count_fault(cells, stray, shape)
     return None
 
 
 def show(text: str) -> str:
-    """Return *text* with the usual sign for what couldn't be decoded."""
-    return text.replace(UNDECODABLE, "\ufffd")
+    """Return *text* as it was, with the usual sign for what couldn't be decoded."""
+    return text.replace(UNDECODABLE, "\ufffd").replace(f"\r\n{AFTER_CR}", "\r")
 
 
 def _misfit(row: int, shape: Shape, fault: Fault) -> Record:
@@ -135,7 +140,7 @@ def _quote_fault(cut: Cut, line: str) -> Fault:
         else f"The quotation mark that opens column {number} isn't closed as it should "
         "be. Close it, or double it if it is part of the text."
     )
-    value = show(line.rstrip("\r"))
+    value = show(line.lstrip(LEADING).rstrip("\r"))
     # Of the whole record: what its other cells hold is not known either.
     return Fault(cut.flaw or "", message, None, value, {"column": number})
 
@@ -151,12 +156,39 @@ def _header_fault(cells: Sequence[str]) -> Fault:
     return Fault("not_a_record", message, fields=_shown(cells))
 
 
-def _count_fault(cells: Sequence[str], shape: Shape) -> Fault:
+def _damage(cells: Sequence[str]) -> Fault | None:
+    """Return the fault of a row whose end isn't text, which is why cells are missing.
+
+    A file that was cut off within a character ends so, and one whose end was never
+    written, and is NUL therefore.
+    """
+    if cells[-1].endswith(UNDECODABLE):
+        message = (
+            "This row ends with bytes that are no text in the file's encoding: it may "
+            "be cut off there. Export the file again."
+        )
+        return Fault("encoding", message, fields=_shown(cells))
+    if control := CONTROL_ALONE.fullmatch("".join(cells)):
+        code = f"U+{ord(control[1]):04X}"
+        message = (
+            f"This row is nothing but control characters ({code}): the file is damaged "
+            "there, or its end was never written. Export the file again."
+        )
+        return Fault("control_character", message, parameters={"character": code})
+    return None
+
+
+def _count_fault(cells: Sequence[str], stray: Sequence[int], shape: Shape) -> Fault:
     found, expected = len(cells), shape.width
+    why = (
+        "Look for a missing or stray delimiter, or a cell that needs quotation marks."
+        if not stray
+        else f"Within cell {stray[0] + 1} is a line end of another kind than those of "
+        "the other lines (CR and LF are mixed). Write all of them alike."
+    )
     message = (
         f"This row has {_several(found, 'cell')} where the header has "
-        f"{_several(expected, 'column')}. "
-        "Look for a missing or stray delimiter, or a cell that needs quotation marks."
+        f"{_several(expected, 'column')}. {why}"
     )
     counts = {"expected": expected, "found": found}
     return Fault("field_count", message, parameters=counts, fields=_shown(cells))

@@ -11,15 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from batchfx.errors import UsageError
+from batchfx.errors import SourceError, UsageError
 from batchfx.files.csv_header import Header, Wanted, find_header, name_columns
 from batchfx.files.csv_reasons import explain_layout
-from batchfx.files.csv_record import LONG, NEVER, Dialect
-from batchfx.files.csv_trial import Trial, choose_trial
+from batchfx.files.csv_record import LONG, NEVER
+from batchfx.files.csv_trial import COLUMNS, Trial, choose_trial
 from batchfx.files.csv_warnings import (
     dialect_guesses,
     emptiness,
     encoding_guess,
+    ignored_hint,
     nameless_column,
     second_row,
     titles,
@@ -117,8 +118,8 @@ def inspect_csv(source: BinaryIO, given: Given) -> Layout:
     """Return how the delimited text *source* is laid out.
 
     Raises:
-        SourceError: ``empty_file``, ``encoding``, ``no_header``, ``duplicate_header``
-            or ``line_too_long``.
+        SourceError: ``empty_file``, ``encoding``, ``no_header``,
+            ``duplicate_header``, ``line_too_long`` or ``too_many_columns``.
         UsageError: The encoding that is *given* can't be read.
 
     """
@@ -127,16 +128,19 @@ def inspect_csv(source: BinaryIO, given: Given) -> Layout:
     sample = read_sample(source, encoding, given.header_row or 0)
     hint = _find_hint(sample, given)
     first = max((given.header_row or 0) - given.header_rows + 1, 2 if hint else 1)
-    delimiter = given.delimiter or hint
-    trial = choose_trial(sample, first, delimiter, given.quote, given.escape)
+    trial, ignored = _choose_trial(sample, first, given, hint)
+    hint = None if ignored else hint
+    _refuse_wide(trial.width)
     header = find_header(trial, wanted)
     after = _first_line(trial, header, given.skip_after_header, first)
     names, nameless = name_columns(header, trial, after)
-    if given.delimiter:
-        names = tuple(name.replace(LONG, given.delimiter) for name in names)
+    _refuse_wide(len(names))
+    if trial.long:
+        names = tuple(name.replace(LONG, trial.long) for name in names)
     warnings = (
         *encoding_guess(encoding),
-        *dialect_guesses(trial.dialect, delimiter, given.quote),
+        *ignored_hint(ignored, trial),
+        *dialect_guesses(trial, given.delimiter or hint, given.quote),
         *titles(trial, header),
         *map(nameless_column, nameless),
         *second_row(header, trial, nameless),
@@ -145,9 +149,31 @@ def inspect_csv(source: BinaryIO, given: Given) -> Layout:
     reasons = explain_layout(encoding, sample, (trial, header), given)
     if hint and not given.delimiter:
         reasons["delimiter"] = f"{hint!r}: the first line says so (sep=)"
-    settings = _settings(encoding, trial.dialect, sample, given)
+    settings = _settings(encoding, trial, sample, given)
     settings |= _start(sample, after)
     return Layout("csv", names, header.row, settings, warnings, reasons)
+
+
+def _choose_trial(
+    sample: Piece, first: int, given: Given, hint: str | None
+) -> tuple[Trial, str | None]:
+    """Return how the lines are cut, and the *hint* if they contradict it."""
+    marks = given.quote, given.escape
+    trial = choose_trial(sample, first, given.delimiter or hint, *marks)
+    if hint and not given.delimiter and trial.width == 1:
+        other = choose_trial(sample, first, None, *marks)
+        if other.width > 1:
+            return other, hint
+    return trial, None
+
+
+def _refuse_wide(width: int) -> None:
+    if width > COLUMNS:
+        message = (
+            f"The records have more than {COLUMNS:,} cells, which no table of records "
+            "has. Perhaps rows and columns are the wrong way round."
+        )
+        raise SourceError("too_many_columns", message, limit=COLUMNS)
 
 
 def _find_hint(sample: Piece, given: Given) -> str | None:
@@ -169,21 +195,23 @@ def read_sample(source: BinaryIO, encoding: Encoding, lines: int) -> Piece:
     """Read the sample: some lines more than *lines*, if the source has them."""
     source.seek(encoding.mark)
     start = read_up_to(source, SAMPLE).decode(encoding.name, ERRORS)
-    newline = find_newline(start)
+    wide = len("\n".encode(encoding.name)) > 1
+    newline = find_newline(start, several=not wide)
     size = SAMPLE
     while True:
         piece = read_piece(source, encoding.name, newline, Mark(encoding.mark, 1), size)
         enough = piece.last or size >= LIMIT
-        if enough or piece.text().count(newline) >= lines + LINES:
+        if enough or piece.text().count(piece.ends) >= lines + LINES:
             return piece
         size *= 2
 
 
 def _settings(
-    encoding: Encoding, dialect: Dialect, sample: Piece, given: Given
+    encoding: Encoding, trial: Trial, sample: Piece, given: Given
 ) -> dict[str, Any]:
     """Return what the reader needs, as plain data; None for what the file hasn't."""
-    delimiter = given.delimiter if dialect.delimiter == LONG else dialect.delimiter
+    dialect = trial.dialect
+    delimiter = trial.long or dialect.delimiter
     settings = {
         "encoding": encoding.name,
         "bom": encoding.mark > 0,

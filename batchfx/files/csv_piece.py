@@ -10,163 +10,37 @@ their records may take lines away from others.
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
-from functools import cached_property
 from typing import Any
 
 import polars as pl
 
-from batchfx.files.csv_judge import AROUND, CONTROL, Shape, judge
+from batchfx.files.csv_judge import AROUND, judge
 from batchfx.files.csv_notes import BLANKS, MAYBE, MAYBE_RULER
-from batchfx.files.csv_record import CONTROLS, LONG, NEVER, Cutter, Dialect, Grammar
-from batchfx.files.text import UNDECODABLE, Mark, Piece
-from batchfx.model.blocks import FAULTS, ROW, block_schema, dump_faults
-from batchfx.model.sources import Layout
+from batchfx.files.csv_plan import (
+    CSV_LIMIT,
+    LINE,
+    R_BLANK,
+    R_BLANKS,
+    WAY,
+    Plan,
+    Way,
+    to_rust,
+)
+from batchfx.files.csv_record import CONTROLS, LEADING, Cutter
+from batchfx.files.text import UNDECODABLE, Piece
+from batchfx.model.blocks import ROW, block_schema, dump_faults
 
 SPREAD = 64  # lines of a record that may be well-formed as a whole
 
 ENOUGH = 50_000  # records of one piece that may go the careful way: they are large
 
-LINE = "line"
-WAY = "way"
-CSV_LIMIT = 131_072  # the csv module's, for a field; to raise it is to do so for all
-
-
-def _hex(character: str) -> str:
-    """Return *character* as Rust's regular expressions take any character."""
-    return rf"\x{{{ord(character):x}}}"
-
-
-R_BLANKS = "".join(map(_hex, BLANKS))
-R_BLANK = f"^[{R_BLANKS}]*$"
 ODD = re.compile(f"[{CONTROLS}{UNDECODABLE}]")
-CONTROL_CHARACTERS = [each for each in map(chr, range(0xA0)) if CONTROL.match(each)]
 R_NOTE = MAYBE.format(blanks=R_BLANKS)
 R_RULER = MAYBE_RULER.format(blanks=R_BLANKS)
 R_FORCED_TEXT = '^="(?:[^"]|"")*"$'
-
-
-class Way(IntEnum):
-    """Which way a line goes."""
-
-    BLANK = 0
-    EXACT = 1
-    LONG = 2  # too many delimiters, maybe with nothing behind them
-    QUOTED = 3
-    CAREFUL = 4
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What it takes to read a source."""
-
-    encoding: str
-    grammar: Grammar
-    shape: Shape
-    start: Mark
-    long: str | None = None  # the delimiter, when it has several characters
-
-    @classmethod
-    def of(cls, layout: Layout) -> Plan:
-        """Take the plan from the *layout* of a source."""
-        settings = layout.settings
-        comma, mark = settings["delimiter"] or NEVER, settings["quote"] or NEVER
-        long = comma if len(comma) > 1 else None
-        escape = settings.get("escape") or NEVER
-        one_row = layout.header_row and settings.get("header_rows", 1) == 1
-        named = [number for number, name in enumerate(layout.header, 1) if name]
-        return cls(
-            settings["encoding"],
-            Grammar(
-                Dialect(LONG if long else comma, mark, settings["newline"], escape)
-            ),
-            Shape(len(layout.header), max(named), layout.header if one_row else ()),
-            Mark(settings["start"], settings["line"]),
-            long,
-        )
-
-    def lines(self, piece: Piece) -> list[str]:
-        """Return the lines of *piece*, with one character for the delimiter."""
-        lines = piece.lines()
-        return [line.replace(self.long, LONG) for line in lines] if self.long else lines
-
-    def restore(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Put the delimiter back where it is a part of cells and faults."""
-        if not self.long:
-            return frame
-        cells, faults = pl.col(self.names).str, pl.col(FAULTS).str
-        return frame.with_columns(
-            cells.replace_all(LONG, self.long, literal=True),
-            faults.replace_all(LONG, json.dumps(self.long)[1:-1], literal=True),
-        )
-
-    @property
-    def dialect(self) -> Dialect:
-        """How the lines hold cells."""
-        return self.grammar.dialect
-
-    @cached_property
-    def names(self) -> list[str]:
-        """The names of a frame's columns of cells."""
-        return list(block_schema(self.shape.width))[1:-2]
-
-    @cached_property
-    def empty(self) -> pl.DataFrame:
-        """A block's frame without records: to make one takes long for many columns."""
-        return pl.DataFrame(schema=block_schema(self.shape.width))
-
-    def _odd(self, but: str = "") -> str:
-        """Return what sends a line the careful way at once, *but* for the delimiter."""
-        odd = [*CONTROL_CHARACTERS, UNDECODABLE, self.dialect.escape]
-        return f"[{''.join(_hex(each) for each in odd if each != but)}]"
-
-    @cached_property
-    def bare_way(self) -> pl.Expr:
-        """Which way a line without quotation marks goes."""
-        line, comma = pl.col(LINE).str, self.dialect.delimiter
-        found = line.count_matches(comma, literal=True)
-        stray = line.contains("\r", literal=True) | line.contains("\n", literal=True)
-        return (
-            pl.when(line.contains(self._odd(comma)))
-            .then(Way.CAREFUL)
-            .when(line.contains(f"^[{R_BLANKS}{_hex(comma)}]*$"))
-            .then(Way.BLANK)
-            .when(stray)
-            .then(Way.CAREFUL)
-            .when(found == self.shape.width - 1)
-            .then(Way.EXACT)
-            .when(found >= self.shape.width)
-            .then(Way.LONG)
-            .otherwise(Way.CAREFUL)
-            .alias(WAY)
-        )
-
-    @cached_property
-    def quoted_way(self) -> pl.Expr:
-        """Which way a line with quotation marks goes."""
-        line = pl.col(LINE).str
-        comma, mark = _hex(self.dialect.delimiter), _hex(self.dialect.quote)
-        quoted = f"{mark}[^{mark}]*(?:{mark}{mark}[^{mark}]*)*{mark}"
-        cell = rf"(?:{quoted}|[^{mark}{comma}\r\n][^{comma}\r\n]*|)"
-        careful = (
-            line.contains(self._odd())
-            | line.contains(f"^[{R_BLANKS}{comma}{mark}]*$")
-            | (line.len_bytes() > CSV_LIMIT)
-            | ~line.contains(f"^{cell}(?:{comma}{cell})*$")
-        )
-        return pl.when(careful).then(Way.CAREFUL).otherwise(Way.QUOTED).alias(WAY)
-
-    @cached_property
-    def spread(self) -> re.Pattern[str]:
-        """A well-formed record whose quoted cells may span lines."""
-        comma, mark = map(re.escape, (self.dialect.delimiter, self.dialect.quote))
-        quoted = f"{mark}[^{mark}]*+(?:{mark}{mark}[^{mark}]*+)*+{mark}"
-        cell = rf"(?:{quoted}|(?!{mark})[^{comma}\r\n]++|)"
-        return re.compile(rf"{cell}(?:{comma}{cell})*+\r*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +86,7 @@ def _sort_out(lines: Sequence[str], first: int, plan: Plan) -> pl.DataFrame:
     """Return the *lines* without their ends, with their numbers and the way they go."""
     table = pl.DataFrame({LINE: pl.Series(lines, dtype=pl.String)}).select(
         pl.int_range(first, first + pl.len(), dtype=pl.UInt32).alias(ROW),
-        pl.col(LINE).str.strip_chars_end("\r"),
+        pl.col(LINE).str.strip_chars_start(LEADING).str.strip_chars_end("\r"),
     )
     quoted = table[LINE].str.contains(plan.dialect.quote, literal=True)
     return pl.concat(
@@ -238,9 +112,13 @@ def _split_long(table: pl.DataFrame, plan: Plan, slow: _Slow) -> pl.DataFrame:
     """Split the lines that have delimiters beyond the columns, but nothing behind."""
     rest = "rest"
     lines = table.filter(pl.col(WAY) == Way.LONG)
+    if lines.is_empty():
+        return plan.empty.select(ROW, *plan.names)
     cells = lines[LINE].str.splitn(plan.dialect.delimiter, plan.shape.width + 1)
     frame = _unnest(lines, cells, [*plan.names, rest])
-    blank = frame[rest].str.contains(f"^[{R_BLANKS}{_hex(plan.dialect.delimiter)}]*$")
+    blank = frame[rest].str.contains(
+        f"^[{R_BLANKS}{to_rust(plan.dialect.delimiter)}]*$"
+    )
     slow.read_each(frame.filter(~blank)[ROW])
     return frame.filter(blank).drop(rest)
 
@@ -356,7 +234,7 @@ class _Slow:
         """
         mark, newline = self._plan.dialect.quote, self._plan.dialect.newline
         index = row - self._first
-        text, count = self._lines[index], 1
+        text, count = self._lines[index].lstrip(LEADING), 1
         while text.count(mark) % 2 and count < SPREAD:
             if index + count == len(self._lines):
                 return 0

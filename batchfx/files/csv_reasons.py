@@ -8,7 +8,7 @@ from batchfx.files.csv_header import Header
 from batchfx.files.csv_record import NEVER
 from batchfx.files.csv_trial import Trial
 from batchfx.files.encodings_found import Encoding
-from batchfx.files.text import Piece
+from batchfx.files.text import ANY, Piece
 
 
 class Said(Protocol):
@@ -33,7 +33,7 @@ def explain_layout(
         "encoding": f"{encoding.title}: {encoding.why}",
         "delimiter": _delimiter(trial, given.delimiter),
         "quoting": _quoting(trial.dialect.quote, text, given.quote),
-        "newline": _newline(trial.dialect.newline, text),
+        "newline": _newline(sample.newline, text),
         "header_row": _header(header),
     }
 
@@ -41,7 +41,7 @@ def explain_layout(
 def _delimiter(trial: Trial, given: str | None) -> str:
     if given:
         return f"{given!r}: it was given"
-    mark = trial.dialect.delimiter
+    mark = trial.long or trial.dialect.delimiter
     if mark == NEVER:
         return "none: no delimiter cuts most of the lines alike, so there is one column"
     found = f"{len(trial.usual)} of the first {len(trial.seen)} rows"
@@ -60,6 +60,12 @@ def _quoting(mark: str, text: str, given: str | None) -> str:
 
 def _newline(newline: str, text: str) -> str:
     both, feeds, returns = (text.count(each) for each in ("\r\n", "\n", "\r"))
+    if newline == ANY:
+        feeds -= both
+        return (
+            f"CR LF, LF and CR: the sample has {both}, {feeds} and {returns - both}, "
+            "and each ends lines like the others"
+        )
     name = "CR" if newline == "\r" else "CR LF" if 2 * both > feeds else "LF"
     return (
         f"{name}: the sample has {both} CR LF, {feeds - both} LF alone and "

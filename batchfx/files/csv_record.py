@@ -23,6 +23,7 @@ from functools import cached_property
 from itertools import accumulate
 
 from batchfx.files.csv_notes import BLANKS, is_total
+from batchfx.files.text import AFTER_CR
 
 __all__ = ["BLANKS", "is_total"]  # for who reads other formats as text
 
@@ -32,6 +33,10 @@ SPAN = 2 << 20  # characters that an open quotation mark may go on for
 # quotation mark or the escape; and what stands for a delimiter of several characters.
 NEVER = "\ufdd1"
 LONG = "\ufdd2"
+
+# What may stand before a record and is no part of it: the byte-order mark of a file
+# that was put behind another, and what `batchfx.files.text` puts after a CR alone.
+LEADING = f"\ufeff{AFTER_CR}"
 
 # Characters that no text holds; the tab and the line ends are not among them.
 CONTROLS = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
@@ -198,7 +203,7 @@ class Cutter:
 
     def cut(self, first: int) -> Cut | None:
         """Cut the record that starts on line *first*; None if it needs more lines."""
-        scan = self.grammar.scan(self.lines[first])
+        scan = self.grammar.scan(self.lines[first].lstrip(LEADING))
         if scan.end is End.DONE:
             return Cut(scan.cells, stray=scan.stray)
         if scan.end is End.BAD:
@@ -206,7 +211,7 @@ class Cutter:
         last, end = self._follow(first)
         if end is End.DONE:
             text = self.grammar.dialect.newline.join(self.lines[first : last + 1])
-            whole = self.grammar.scan(text)
+            whole = self.grammar.scan(text.lstrip(LEADING))
             return Cut(whole.cells, last - first + 1, stray=whole.stray)
         cut_off = last == len(self.lines) and not self._too_long(first, last)
         if cut_off and not self.ended:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from operator import attrgetter
 
@@ -26,10 +27,16 @@ from batchfx.files.csv_record import (
 from batchfx.files.text import Piece
 
 RECORDS = 500  # of the sample, for each dialect that is tried
+COLUMNS = 16_384  # as many as a sheet has
 
 # Of two that fit equally well, the first: it is more rarely a part of the text.
 DELIMITERS = ("\t", ";", "|", ",")
 RARE_DELIMITERS = ("^", "~", "\x1f", "\x01", ":")
+DOUBLED = ("|", "^", "~", ":", ";")  # when they aren't one, but a half of one
+STRANGE_DELIMITERS = ("#", "!", "/", "§", "¦")  # asked about, not taken
+FEW = 3  # lines that are alike by chance
+MOST = 0.9
+NAME = re.compile(r"[^\W\d][\w .-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +68,9 @@ class Trial:
     """The records of the sample as a dialect cuts them.
 
     *width* is their usual number of cells, if they have several; *usual* are those that
-    have it, and *share* is their share of the records that aren't blank.
+    have it, and *share* is their share of the records that aren't blank. *long* is the
+    delimiter when it has several characters, and *possible* what is rarely one, but
+    cuts all lines alike when nothing else does.
     """
 
     dialect: Dialect
@@ -69,6 +78,8 @@ class Trial:
     seen: tuple[Found, ...]
     width: int
     usual: tuple[Found, ...]
+    long: str | None = None
+    possible: str | None = None
 
     @classmethod
     def of(
@@ -76,7 +87,7 @@ class Trial:
     ) -> Trial:
         """Cut the *lines*, the first of which is number *row*."""
         cutter = Cutter(lines, Grammar(dialect), last)
-        cuts = list(islice(cut_all(cutter), RECORDS))
+        cuts = _cuts(cutter)
         if lines and not cuts:
             cuts = [(0, Cut((), flaw="unterminated_quote"))]
         records = tuple(Found(row + index, cut) for index, cut in cuts)
@@ -108,9 +119,71 @@ class Trial:
         return half and len(self.usual) >= max(above, 2) and not self._punctuates
 
     @property
+    def is_doubled(self) -> bool:
+        """True when every other cell is empty: the delimiter is twice this one."""
+        if self.dialect.delimiter not in DOUBLED or self.width <= len("::"):
+            return False
+        halves = [
+            len(each.cut.cells) % 2 == 1 and not any(each.cut.cells[1::2])
+            for each in self.seen
+        ]
+        named = all(self.seen[0].cut.cells[::2])
+        return halves[0] and named and sum(halves) >= MOST * len(halves)
+
+    @property
+    def is_even(self) -> bool:
+        """True when it cuts all lines alike, not as sentences, and names columns."""
+        if self.width == 1 or self.share < 1 or len(self.seen) < FEW:
+            return False
+        names = self.seen[0].cut.cells
+        named = len(set(names)) == len(names) and all(map(NAME.fullmatch, names))
+        cells = [cell for each in self.seen for cell in each.cut.cells]
+        return named and all(cell == cell.strip() for cell in cells)
+
+    @property
     def _punctuates(self) -> bool:
         cells = (cell for each in self.usual for cell in each.cut.cells[1:])
         return all(cell.startswith(" ") for cell in cells)
+
+
+def _cuts(cutter: Cutter) -> list[tuple[int, Cut]]:
+    """Cut the records, none wider than just too wide; two of these tell enough."""
+    cuts: list[tuple[int, Cut]] = []
+    wide = 0
+    for line, cut in islice(cut_all(cutter), RECORDS):
+        is_wide = len(cut.cells) > COLUMNS
+        kept = replace(cut, cells=cut.cells[: COLUMNS + 1]) if is_wide else cut
+        cuts.append((line, kept))
+        wide += is_wide
+        if wide == len(cuts) == 2:  # noqa: PLR2004 - the header and the first record
+            break
+    return cuts
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """The lines of the sample from number *row* on, to be cut in one way or another."""
+
+    sample: Piece
+    row: int
+    escape: str
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return self.sample.lines()[self.row - 1 :]
+
+    def cut(self, delimiters: Iterable[str], quote: str) -> list[Trial]:
+        """Return a trial with each of the *delimiters* of one character."""
+        lines, ends, last = self.lines, self.sample.ends, self.sample.last
+        dialects = [Dialect(each, quote, ends, self.escape) for each in delimiters]
+        return [Trial.of(each, lines, self.row, last=last) for each in dialects]
+
+    def cut_long(self, delimiter: str, quote: str) -> Trial:
+        """Return the trial with a *delimiter* of several characters."""
+        lines = [line.replace(delimiter, LONG) for line in self.lines]
+        dialect = Dialect(LONG, quote, self.sample.ends, self.escape)
+        trial = Trial.of(dialect, lines, self.row, last=self.sample.last)
+        return replace(trial, long=delimiter)
 
 
 def choose_trial(
@@ -125,27 +198,35 @@ def choose_trial(
     A *delimiter* or *quote* that is given is taken as it is. When none fits, there is
     one column.
     """
-    lines = sample.lines()[row - 1 :]
-    if delimiter and len(delimiter) > 1:
-        lines = [line.replace(delimiter, LONG) for line in lines]
-        delimiter = LONG
-
-    def attempt(delimiters: Iterable[str], quote: str) -> list[Trial]:
-        dialects = [
-            Dialect(each, quote, sample.newline, escape or NEVER) for each in delimiters
-        ]
-        return [Trial.of(each, lines, row, last=sample.last) for each in dialects]
-
-    common = [delimiter] if delimiter else DELIMITERS
+    attempt = _Attempt(sample, row, escape or NEVER)
     mark = '"' if quote is None else quote or NEVER
-    trials = attempt(common, mark)
-    best = trials[0] if delimiter else _best(trials)
-    best = best or _best(attempt(RARE_DELIMITERS, mark), share=1)
-    best = best or attempt([NEVER], mark)[0]
+    best = _choose_delimiter(attempt, delimiter, mark)
+    lines = attempt.lines
     if quote is None and not any('"' in line for line in lines):
-        other = _best(attempt(common, "'"), share=best.share)
+        common = [delimiter] if delimiter else DELIMITERS
+        if delimiter and len(delimiter) > 1:
+            others = [attempt.cut_long(delimiter, "'")]
+        else:
+            others = attempt.cut(common, "'")
+        other = _best(others, share=best.share)
         if other and _is_quoted(other, lines):
             return other
+    return best
+
+
+def _choose_delimiter(attempt: _Attempt, delimiter: str | None, quote: str) -> Trial:
+    if delimiter and len(delimiter) > 1:
+        return attempt.cut_long(delimiter, quote)
+    if delimiter:
+        return attempt.cut([delimiter], quote)[0]
+    best = _best(attempt.cut(DELIMITERS, quote))
+    best = best or _best(attempt.cut(RARE_DELIMITERS, quote), share=1)
+    if not best:
+        strange = attempt.cut(STRANGE_DELIMITERS, quote)
+        found = next((each.dialect.delimiter for each in strange if each.is_even), None)
+        return replace(attempt.cut([NEVER], quote)[0], possible=found)
+    if best.is_doubled:
+        return attempt.cut_long(best.dialect.delimiter * 2, quote)
     return best
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from batchfx.files.csv_header import Header, find_second_row
-from batchfx.files.csv_record import Dialect
 from batchfx.files.csv_trial import RARE_DELIMITERS, Trial
 from batchfx.files.encodings import Alternative, Guess
 from batchfx.files.encodings_found import Encoding
@@ -58,8 +57,8 @@ def encoding_guess(encoding: Encoding) -> Iterator[Issue]:
     if encoding.mixed:
         message = (
             f"Most of the file is {encoding.title}, but line {encoding.mixed} is "
-            "UTF-8, and was not read as that: look at its accents and signs. Save the "
-            "whole file in one encoding."
+            "UTF-8. What is on such lines beyond ASCII can't be read, so their rows "
+            "are faulty: save the whole file in one encoding."
         )
         yield warning("mixed_encodings", message, line=encoding.mixed)
 
@@ -81,13 +80,31 @@ def _plain(alternative: Alternative) -> dict[str, Any]:
     return {"encoding": alternative.name, "words": words}
 
 
+def ignored_hint(hint: str | None, trial: Trial) -> Iterator[Issue]:
+    """Yield the warning that the lines contradict the ``sep=`` above them."""
+    if hint:
+        found = trial.long or trial.dialect.delimiter
+        message = (
+            f"The first line says that {hint!r} separates the cells, but no line has "
+            f"it. They were cut at {found!r}."
+        )
+        yield warning("ignored_hint", message, hint=hint, delimiter=found)
+
+
 def dialect_guesses(
-    dialect: Dialect, delimiter: str | None, quote: str | None
+    trial: Trial, delimiter: str | None, quote: str | None
 ) -> Iterator[Issue]:
     """Yield the warnings about a delimiter and a quotation mark that are rarely one."""
-    if dialect.delimiter in RARE_DELIMITERS and not delimiter:
-        message = f"The cells seem to be separated by {dialect.delimiter!r}: a guess."
-        yield warning("guessed_delimiter", message, delimiter=dialect.delimiter)
+    dialect, found = trial.dialect, trial.long or trial.dialect.delimiter
+    if (trial.long or found in RARE_DELIMITERS) and not delimiter:
+        message = f"The cells seem to be separated by {found!r}: a guess."
+        yield warning("guessed_delimiter", message, delimiter=found)
+    if mark := trial.possible:
+        message = (
+            f"The file was read as one column, but {mark!r} cuts all lines alike. If "
+            f"it separates cells, set the delimiter to it (--set delimiter={mark})."
+        )
+        yield warning("possible_delimiter", message, delimiter=mark)
     if dialect.quote == "'" and not quote:
         message = "The cells seem to be quoted with apostrophes, which is a guess."
         yield warning("guessed_quote", message, quote=dialect.quote)

@@ -56,6 +56,8 @@ FIRST_PARTS = {"gb2312": 0xD7, "euc_jp": 0xCF, "big5": 0xC6, "euc_kr": 0xC8}
 HALF_WIDTH_KANA = re.compile("[\uff66-\uff9d]")
 CASELESS = "ßªº"
 CLOSING = re.compile(r"[’”–—»…][^\W\d_]")  # noqa: RUF001 - as they are in texts
+# Bytes of ASCII that are never a part of a character of several bytes.
+BETWEEN = re.compile(rb"[\x00-\x2f\x3a-\x3f]+")
 BEYOND_ASCII = re.compile(rb"[\x80-\xff]+")
 BEYOND_ASCII_TEXT = re.compile(r"[^\x00-\x7f]+")
 WORD = re.compile(r"[^\x00-\x40\x5b-\x60\x7b-\x7f]+")
@@ -128,12 +130,15 @@ def guess_encoding(evidence: bytes) -> Guess | None:
 
 
 def _deciding(evidence: bytes) -> Iterator[bytes]:
-    """Yield different lines until there is enough in them."""
+    """Yield different parts of lines until there is enough in them.
+
+    A name that stands on every line tells no more than it does once.
+    """
     found = 0
-    for line in dict.fromkeys(evidence.split(b"\n")):
-        if found < ENOUGH:
-            found += sum(byte > 0x7F for byte in line)  # noqa: PLR2004 - beyond ASCII
-            yield line[:ENOUGH]
+    for part in dict.fromkeys(BETWEEN.split(evidence)):
+        if found < ENOUGH and not part.isascii():
+            found += sum(byte > 0x7F for byte in part)  # noqa: PLR2004 - beyond ASCII
+            yield part[:ENOUGH]
 
 
 def _unlikeliness(reading: Reading) -> float:

@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from batchfx.errors import SourceError, UsageError
 from batchfx.files.encodings import Guess, guess_encoding
-from batchfx.files.encodings_table import TITLES, WIDE
+from batchfx.files.encodings_table import TITLES
 from batchfx.files.text import (
     ERRORS,
     LIMIT,
@@ -25,6 +25,7 @@ from batchfx.files.text import (
     find_utf16,
     read_up_to,
 )
+from batchfx.files.text_foreign import NARROW, is_foreign
 
 NAMES = {
     **TITLES,
@@ -38,6 +39,13 @@ ASCII_PROBE = b'\\n\\u0041+AGE-,;\t"~{\r\n'
 
 ENOUGH = 1_000  # characters beyond ASCII that decide about UTF-8
 EVIDENCE = 1 << 16  # bytes of lines that decide among the encodings before Unicode
+
+# UTF-8 that is broken in a way of its own: halves of UTF-16's pairs, and an overlong
+# NUL or slash. It doesn't speak for another encoding.
+BROKEN = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]|\xc0[\x80\xaf]")
+
+LONG_LINE = 1_000  # bytes
+BETWEEN_WORDS = re.compile(rb"[\x00-\x2f\x3a-\x3f]")  # never a half of a character
 FEW = 20  # lines for each line in which there are bytes that are no text at all
 
 
@@ -103,12 +111,14 @@ def _given_encoding(given: str, head: bytes) -> Encoding:
 def _codec_name(given: str) -> str:
     try:
         name = codecs.lookup(given).name.removesuffix("-sig").replace("_", "-")
-        wide = name.startswith(("utf-16", "utf-32"))
-        readable = wide or ASCII_PROBE.decode(name) == ASCII_PROBE.decode("ascii")
     except (LookupError, ValueError):
-        readable = False
-    if not readable:
         message = f"The encoding {given!r} can't be read. Try {_nearest(given)}."
+        raise UsageError(message) from None
+    if not name.startswith(("utf-16", "utf-32")) and not _is_known(name):
+        message = (
+            f"The encoding {given!r} can't be read: it isn't built upon ASCII, as "
+            "those of text files are. Convert the file to UTF-8."
+        )
         raise UsageError(message)
     return name
 
@@ -126,7 +136,7 @@ def _nearest(given: str) -> str:
 def _is_known(name: str) -> bool:
     try:
         codecs.lookup(name)
-        return ASCII_PROBE.decode(name) == ASCII_PROBE.decode("ascii")
+        return ASCII_PROBE.decode(name, ERRORS) == ASCII_PROBE.decode("ascii")
     except (LookupError, ValueError):
         return False
 
@@ -137,6 +147,7 @@ class _Evidence:
 
     sound: int = 0  # about one for each character of several bytes
     unsound: int = 0
+    broken: int = 0  # bytes that are no evidence
     lines: int = 0
     size: int = 0
     misfit: Mark | None = None
@@ -146,10 +157,12 @@ class _Evidence:
     def add(self, raw: bytes) -> None:
         """Add the next lines of the source."""
         if not raw.isascii():
-            text = raw.decode("utf-8", ERRORS)
-            self.sound += len(raw) - len(text)
+            judged = BROKEN.sub(b"", raw)
+            text = judged.decode("utf-8", ERRORS)
+            self.sound += len(judged) - len(text)
             self.unsound += text.count(UNDECODABLE)
-            if self.unsound and not self.misfit:
+            self.broken += len(raw) - len(judged)
+            if (self.unsound or self.broken) and not self.misfit:
                 self.misfit = self._find_misfit(raw)
             lines = raw.split(b"\n" if b"\n" in raw else b"\r")
             for number, line in enumerate(lines, self.lines + 1):
@@ -166,11 +179,9 @@ class _Evidence:
         return Mark(self.size + len(before), line)
 
     def first_sound_line(self) -> int | None:
-        """Return the number of the first strange line that is UTF-8."""
-        for number, line in zip(self.numbers, self.strange, strict=True):
-            if UNDECODABLE not in line.decode("utf-8", ERRORS):
-                return number
-        return None
+        """Return the number of the first strange line that is likely UTF-8."""
+        lines = zip(self.numbers, self.strange, strict=True)
+        return next((number for number, line in lines if is_foreign(line)), None)
 
     @property
     def why(self) -> str:
@@ -181,7 +192,8 @@ class _Evidence:
             return f"{_several(self.sound, 'character')} beyond ASCII, all valid"
         return (
             f"{_several(self.sound, 'character')} beyond ASCII are valid, not valid is "
-            f"{_several(self.unsound, 'byte')}, first {_place(self.misfit)}"
+            f"{_several(self.unsound + self.broken, 'byte')}, "
+            f"first {_place(self.misfit)}"
         )
 
 
@@ -205,12 +217,21 @@ def _judge_bytes(source: BinaryIO) -> Encoding:
         found.add(raw + source.readline(LIMIT))
     if found.sound >= found.unsound:
         return Encoding("utf-8", why=found.why)
-    guess = guess_encoding(b"\n".join(found.strange)[:EVIDENCE])
+    evidence = b"\n".join(map(_telling, found.strange))
+    guess = guess_encoding(evidence[:EVIDENCE])
     if guess:
         return _guessed(guess, found)
     if len(found.strange) * FEW <= found.lines:
         return Encoding("utf-8", why=found.why)
     raise _no_text(found)
+
+
+def _telling(line: bytes) -> bytes:
+    """Return *line*, or of a long one the parts with something beyond ASCII."""
+    if len(line) <= LONG_LINE:
+        return line
+    parts = BETWEEN_WORDS.split(line)
+    return b"\n".join(part for part in parts if not part.isascii())
 
 
 def _guessed(guess: Guess, found: _Evidence) -> Encoding:
@@ -219,7 +240,7 @@ def _guessed(guess: Guess, found: _Evidence) -> Encoding:
         f"it isn't UTF-8{f' {_place(found.misfit)}' if found.misfit else ''}; "
         f"{guess.title} gives words like {words} ({guess.confidence:.0%} sure)"
     )
-    mixed = None if guess.name in WIDE else found.first_sound_line()
+    mixed = found.first_sound_line() if guess.name in NARROW else None
     return Encoding(
         guess.name,
         guessed=True,

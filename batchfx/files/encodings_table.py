@@ -76,7 +76,4 @@ CANDIDATES = (
     Candidate("mac-cyrillic", "Mac Cyrillic", EAST, 3.0),
 )
 
-# Of these, characters of two bytes and more are UTF-8 by chance now and then.
-WIDE = frozenset({"cp932", "gb18030", "cp950", "cp949", "euc_jp"})
-
 TITLES = {each.name: each.title for each in CANDIDATES}

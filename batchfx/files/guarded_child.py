@@ -82,8 +82,8 @@ def _source(place: int | str) -> BinaryIO:
 def _unforeseen(error: BaseException) -> SourceError:
     """Return the error for whatever a reader raises that isn't ours.
 
-    It is the file's fault as far as anybody can tell; the last lines of the traceback
-    are kept for those who know better.
+    It is the file's fault as far as anybody can tell; where it came up is kept for
+    those who know better.
     """
     if isinstance(error, MemoryError):
         message = (
@@ -93,7 +93,8 @@ def _unforeseen(error: BaseException) -> SourceError:
         return SourceError("unsafe_file", message)
     reason = str(error).partition("\n")[0][:200] or type(error).__name__
     message = f"The file is damaged: {reason}. Get or export it again."
-    detail = "".join(traceback.format_exception(error))[-2000:]
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    detail = f"{type(error).__name__} in {place.name}, line {place.lineno}"
     return SourceError("corrupt", message, detail=detail)
 
 

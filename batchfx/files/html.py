@@ -10,8 +10,10 @@ from typing import Any, BinaryIO
 import polars as pl
 
 from batchfx.errors import SourceError, UsageError
-from batchfx.files.cell_texts import checked, shown
+from batchfx.files.cell_texts import checked, clean, shown
 from batchfx.files.csv_record import is_total
+from batchfx.files.csv_warnings import encoding_guess
+from batchfx.files.encodings_found import Encoding, find_encoding
 from batchfx.files.html_layout import (
     Header,
     Known,
@@ -21,7 +23,7 @@ from batchfx.files.html_layout import (
     look,
     reaches_down,
 )
-from batchfx.files.html_tables import ABOVE, LEFT, Row, TableParser, parsed
+from batchfx.files.html_tables import ABOVE, INNER_LIMIT, LEFT, Row, TableParser, parsed
 from batchfx.files.text import PIECE, read_up_to
 from batchfx.files.unicode_text import Codec, detect_unicode, stated_codec
 from batchfx.model.blocks import (
@@ -78,29 +80,28 @@ def inspect_html(
 
     Raises:
         SourceError: ``wrong_format`` (no table), ``choose_sheet``, ``no_such_sheet``,
-            ``no_header``, ``duplicate_header``, or as `read_html` does.
+            ``no_header``, ``duplicate_header``, ``encoding``, or as `read_html` does.
         UsageError: The encoding can't be read.
 
     """
-    codec, reason = _codec(source, encoding)
-    tables, parser = look(parsed(source, codec), (header_row or 1) - CONTEXT_ROWS)
+    found = _encoding(source, encoding)
+    tables, parser = _seen(source, found, (header_row or 1) - CONTEXT_ROWS)
     seen = choose_table(tables, sheet)
     header = find_header(seen, Known(header_row, header_rows, expected_columns))
     above = header.rows[-1]
     settings = {
-        "encoding": codec.name,
-        "mark": codec.mark,
+        "encoding": found.name,
+        "mark": found.mark,
         "table": seen.table.number,
         "first": above + (skip_after_header or 0),
         "merged": merged or "fill",
         "is_whole": seen.table.is_whole or parser.ended,
     }
-    warnings = _warnings(seen, header, guessed=not header_row, fill=merged != "top")
-    reasons = {
-        "encoding": f"{codec.name}: {reason}",
-        "sheet": f"table {seen.table.number} of {len(tables)} on the page",
-    }
-    return Layout("html", header.names, above, settings, tuple(warnings), reasons)
+    told = _warnings(seen, header, guessed=not header_row, fill=merged != "top")
+    place = f"table {seen.table.number} of {len(tables)} on the page"
+    reasons = {"encoding": f"{found.name}: {found.why}", "sheet": place}
+    warnings = (*encoding_guess(found), *told)
+    return Layout("html", header.names, above, settings, warnings, reasons)
 
 
 def read_html(
@@ -136,23 +137,30 @@ def read_html(
         raise SourceError("truncated", message)
 
 
-def _codec(source: BinaryIO, given: str | None) -> tuple[Codec, str]:
+def _encoding(source: BinaryIO, given: str | None) -> Encoding:
     """Return how the characters are written, and why that is believed."""
     source.seek(0)
     head = read_up_to(source, HEAD)
     if given:
-        return stated_codec(given, head), "as was said"
+        stated = stated_codec(given, head)
+        return Encoding(stated.name, stated.mark, why="as was said")
     found = detect_unicode(head)
     if found.mark or found.name != "utf-8":
-        return found, "its first bytes say so"
+        return Encoding(found.name, found.mark, why="its first bytes say so")
     declared = DECLARED.search(head)
-    stated = (declared[1] or declared[2]).decode("ascii", "replace") if declared else ""
+    name = (declared[1] or declared[2]).decode("ascii", "replace") if declared else ""
     with suppress(UsageError):
-        codec = stated_codec(stated, head)
-        name = WEB_NAMES.get(codec.name, codec.name)
-        if stated and not name.startswith(("utf-16", "utf-32")):
-            return Codec(name), f"the page says {stated}"
-    return found, "the page says nothing else"
+        own = stated_codec(name, head).name
+        own = WEB_NAMES.get(own, own)
+        if name and not own.startswith(("utf-16", "utf-32")):
+            return Encoding(own, why=f"the page says {name}")
+    return find_encoding(source)
+
+
+def _seen(
+    source: BinaryIO, found: Encoding, first: int
+) -> tuple[list[Seen], TableParser]:
+    return look(parsed(source, Codec(found.name, found.mark)), first)
 
 
 def _rows(parsers: Iterator[TableParser], table: int, after: int) -> Iterator[Row]:
@@ -231,21 +239,28 @@ def _problem(row: Row, layout: Layout) -> Fault | None:
     """Return why *row* is no record of the table, if it isn't."""
     texts = tuple(cell.text for cell in row.cells)
     width = len(layout.header)
+    if any(cell.is_cut for cell in row.cells):
+        message = (
+            f"A cell of this row has a table in it with more than {INNER_LIMIT:,} "
+            "characters. Read that table, or take it out."
+        )
+        return Fault("nested_table", message)
+    fields = tuple(map(clean, texts))
     beyond = [c for c in row.cells[width:] if c.text and not c.copied]
     if beyond:
         message = (
             f"This row has {len(texts)} cells where the header has {width} columns."
         )
         counts = {"expected": width, "found": len(texts)}
-        return Fault("field_count", message, parameters=counts, fields=texts)
+        return Fault("field_count", message, parameters=counts, fields=fields)
     own = ["" if cell.copied else cell.text for cell in row.cells]
     if row.section == "tfoot" or is_total(own, width):
         message = "This is a line of totals or a note, not a record."
         first = next(text for text in own if text)
-        return Fault("not_a_record", message, value=shown(first), fields=texts)
+        return Fault("not_a_record", message, value=shown(first), fields=fields)
     if tuple(" ".join(text.split()) for text in texts[:width]) == layout.header:
         message = "This row has the names of the columns once more; it is no record."
-        return Fault("not_a_record", message, fields=texts)
+        return Fault("not_a_record", message, fields=fields)
     return None
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from batchfx.errors import SourceError
+from batchfx.files.cell_texts import clean, refuse_undecodable
 from batchfx.files.html_tables import ABOVE, Row, Table, TableParser
 from batchfx.files.names import matches, repeated
 
@@ -27,19 +28,39 @@ class Seen:
     count: int = 0
     width: int = 0
     reaches_down: int = 0  # rows that get something from above
+    has_values: bool = False  # a row that isn't one of names
+    is_record: bool = False  # a row that holds a table holds something beside it too
 
     @property
     def name(self) -> str:
         """What a person may call it."""
-        return self.table.name or str(self.table.number)
+        return clean(self.table.name) or str(self.table.number)
+
+    @property
+    def is_grid(self) -> bool:
+        """Whether it has several rows and columns."""
+        return self.has_rows and self.width > 1
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether there is a row of values beside one that may name the columns."""
+        return self.count > 1 and self.has_values
+
+    @property
+    def is_frame(self) -> bool:
+        """Whether it only gives other tables their places on the page."""
+        return self.table.encloses and not self.is_record
 
     def take(self, row: Row, room: int) -> int:
         """Take note of *row*, unless it is blank; return what is left of *room*."""
         own = row.own()
         if not own:
             return room
+        beside = row.beside_tables() if self.table.encloses else own
         self.count += 1
-        self.width = max(self.width, own)
+        self.has_values |= not _is_named(row)
+        self.width = max(self.width, beside)
+        self.is_record |= 0 < beside < own
         self.reaches_down += reaches_down(row)
         if len(self.rows) < SEEN_ROWS and room > 0:
             self.rows.append(row)
@@ -82,8 +103,8 @@ def look(parsers: Iterable[TableParser], first: int) -> tuple[list[Seen], TableP
 def choose_table(tables: Sequence[Seen], wanted: str | int | None) -> Seen:
     """Return the table that is *wanted* by number or name, or else the only likely one.
 
-    That is one of several rows and columns and without a table in it; where none is,
-    any with something in it.
+    That is one of several rows and columns that isn't there to give other tables their
+    places; where none is, one of several rows, or else any with something in it.
 
     Raises:
         SourceError: ``wrong_format``, ``no_such_sheet`` or ``choose_sheet``.
@@ -91,8 +112,7 @@ def choose_table(tables: Sequence[Seen], wanted: str | int | None) -> Seen:
     """
     if wanted is not None:
         return _wanted(tables, str(wanted).strip())
-    filled = [each for each in tables if each.count and not each.table.encloses]
-    likely = [each for each in filled if each.count > 1 and each.width > 1] or filled
+    likely = _likely([each for each in tables if each.count])
     if not likely:
         message = (
             "The file is a web page (HTML) without a table in it, whatever its name "
@@ -109,8 +129,19 @@ def choose_table(tables: Sequence[Seen], wanted: str | int | None) -> Seen:
     raise SourceError("choose_sheet", message, sheets=sheets)
 
 
+def _likely(filled: Sequence[Seen]) -> list[Seen]:
+    several = [each for each in filled if each.has_rows]
+    tiers = (
+        [each for each in filled if each.is_grid and not each.is_frame],
+        [each for each in several if each.is_grid or not each.is_frame],
+        several,
+        [each for each in filled if not each.table.encloses],
+    )
+    return next(filter(None, tiers), list(filled))
+
+
 def _told(seen: Seen) -> str:
-    name = f" '{seen.table.name}'" if seen.table.name else ""
+    name = f" '{seen.name}'" if seen.table.name else ""
     return f"table {seen.table.number}{name} ({seen.count} rows)"
 
 
@@ -143,7 +174,7 @@ def find_header(seen: Seen, known: Known) -> Header:
     columns; else the first row that is about as wide as the widest.
 
     Raises:
-        SourceError: ``no_header`` or ``duplicate_header``.
+        SourceError: ``no_header``, ``duplicate_header`` or ``encoding``.
 
     """
     rows = _header_rows(seen, known)
@@ -169,6 +200,7 @@ def find_header(seen: Seen, known: Known) -> Header:
     nameless = tuple(sorted(place for place in used if not names[place]))
     width = max((place + 1 for place in range(width) if names[place]), default=0)
     names = names[: max(width, *(place + 1 for place in nameless), 0)]
+    refuse_undecodable(names)
     _refuse_duplicates(names)
     return Header(tuple(row.number for row in rows), tuple(names), nameless)
 

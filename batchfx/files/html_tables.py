@@ -2,7 +2,8 @@
 
 The page is parsed in pieces by the standard library's tolerant parser, which runs and
 loads nothing. A cell's text is what is seen: white space is one space, a line break is
-kept, styles and scripts are nothing. A table within a cell is a table of its own.
+kept, styles and scripts are nothing. A table within a cell is a table of its own, and
+what it says is a part of the cell's text.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from batchfx.files.unicode_text import Codec
 
 PENDING_LIMIT = 4 << 20  # characters without the end of a tag, a comment or a script
 CELL_LIMIT = 4 << 20  # characters
+INNER_LIMIT = 32_767  # characters of tables in a cell, as many as a sheet's cell has
 COLUMNS = 16_384
 COPIES = 3_000_000  # of cells that reach over several places of a table
 TABLES = 10_000
@@ -32,6 +34,7 @@ LEFT, ABOVE = "left", "above"
 BREAK = "\ufdd1"  # a noncharacter, which no page holds by right
 SPACES = re.compile("[ \t\n\r\f]+")
 BREAKS = re.compile(f" *{BREAK} *")
+INNER_BREAKS = re.compile(f" *{BREAK}[ {BREAK}]*")
 SILENT = frozenset({"script", "style", "template", "title", "noframes"})
 BLOCKS = frozenset({"p", "div", "li", "ul", "ol", "pre", "h1", "h2", "h3", "h4"})
 SECTIONS = frozenset({"thead", "tbody", "tfoot"})
@@ -39,11 +42,17 @@ CELL_TAGS = frozenset({"td", "th"})
 
 
 class Cell(NamedTuple):
-    """What is in a place of a row. *copied* says from where it reaches there, if so."""
+    """What is in a place of a row. *copied* says from where it reaches there, if so.
+
+    *holds_table* is there when the text is that of a table too, which *is_cut* when it
+    is too long.
+    """
 
     text: str
     is_name: bool
     copied: str = ""
+    holds_table: bool = False
+    is_cut: bool = False
 
 
 NOTHING = Cell("", is_name=False)
@@ -64,6 +73,14 @@ class Row(NamedTuple):
         """Return how many cells have something of their own in them."""
         return sum(bool(cell.text) and not cell.copied for cell in self.cells)
 
+    def beside_tables(self) -> int:
+        """Return how many of them there are without those that hold a table."""
+        return self.own() - sum(
+            bool(cell.text) and not cell.copied
+            for cell in self.cells
+            if cell.holds_table
+        )
+
 
 class Span(NamedTuple):
     """A cell that reaches down to the row *last*, as it is in the rows below."""
@@ -81,11 +98,26 @@ class OpenCell:
     rows: int
     pieces: list[str] = field(default_factory=list)
     size: int = 0
+    holds_table: bool = False
+    inner_size: int = 0
+
+    def add_inner(self, text: str) -> None:
+        """Add text of a table in the cell, as far as there is room for it."""
+        self.holds_table = True
+        if self.inner_size <= INNER_LIMIT:
+            self.pieces.append(text)
+            self.inner_size += len(text)
+
+    def content(self) -> Cell:
+        """Return what the cell holds."""
+        is_cut = self.inner_size > INNER_LIMIT
+        return Cell(self.text(), self.is_name, "", self.holds_table, is_cut)
 
     def text(self) -> str:
         """Return the text as it is seen."""
         text = SPACES.sub(" ", "".join(self.pieces))
-        return BREAKS.sub("\n", text).strip(BLANKS)
+        breaks = INNER_BREAKS if self.holds_table else BREAKS
+        return breaks.sub("\n", text).strip(BLANKS)
 
 
 @dataclass(slots=True)
@@ -109,7 +141,7 @@ class Table:
         if self.cell is None or self.row is None:
             return
         self._fill()
-        cell = Cell(self.cell.text(), self.cell.is_name)
+        cell = self.cell.content()
         self.copies += self.cell.columns - 1
         last = self.rows + self.cell.rows - 1
         beside = cell._replace(copied=LEFT)
@@ -211,6 +243,7 @@ class TableParser(HTMLParser):
     def handle_data(self, data: str) -> None:
         """Add text to the cell or the caption that is open."""
         table = self._open[-1] if self._open and not self._silent else None
+        self._tell_outer(data)
         if table and table.caption is not None:
             table.caption.append(data[:CELL_LIMIT])
         elif table and table.cell:
@@ -223,6 +256,13 @@ class TableParser(HTMLParser):
                 )
                 raise SourceError("unsafe_file", message, row=table.rows)
 
+    def _tell_outer(self, text: str) -> None:
+        """Add what the innermost table has to the cells that it is in."""
+        if len(self._open) > 1 and not self._silent:
+            for outer in self._open[:-1]:
+                if outer.cell:
+                    outer.cell.add_inner(text)
+
     def _begin_table(self, attributes: dict[str, str | None]) -> None:
         if self._open:
             self._open[-1].encloses = True
@@ -230,6 +270,7 @@ class TableParser(HTMLParser):
         table = Table(len(self.tables) + 1, name.strip())
         self.tables.append(table)
         self._open.append(table)
+        self._tell_outer(BREAK)
         if len(self._open) > DEPTH or len(self.tables) > TABLES:
             message = "The web page has more tables, or tables in tables, than any has."
             raise SourceError("unsafe_file", message)
@@ -238,6 +279,7 @@ class TableParser(HTMLParser):
         self, table: Table, tag: str, attributes: dict[str, str | None]
     ) -> None:
         if tag in CELL_TAGS:
+            self._tell_outer(" ")
             table.close_cell()
             if table.row is None:
                 table.open_row()
@@ -247,6 +289,7 @@ class TableParser(HTMLParser):
         elif tag == "tr" or tag in SECTIONS:
             self._close_row(table)
             if tag == "tr":
+                self._tell_outer(BREAK)
                 table.open_row()
             else:
                 table.open_section(tag)
@@ -266,6 +309,7 @@ class TableParser(HTMLParser):
             if tag in SECTIONS:
                 table.open_section("")
             if tag == "table":
+                self._tell_outer(BREAK)
                 table.is_whole = True
                 self._open.pop()
 

@@ -16,9 +16,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, BinaryIO
 
 from batchfx.errors import SourceError
+from batchfx.files.csv_warnings import encoding_guess
+from batchfx.files.encodings_found import Encoding, find_encoding
 from batchfx.files.json_blocks import Table, blocks
 from batchfx.files.json_layout import layout_of
 from batchfx.files.json_records import line_records, list_records, value_records
@@ -35,10 +38,20 @@ WAYS = {"lines": line_records, "list": list_records, "values": value_records}
 # A name in quotation marks, or without them as in a program; else a closing brace.
 OBJECT = r"""\{\s*(?:\Z|\}|"(?:[^"\\]|\\.)*(?:\Z|"\s*(?:\Z|:))|'|[A-Za-z_]\w*\s*:)"""
 SCALAR = r"""(?:"(?:[^"\\]|\\.)*(?:\Z|")|-?[0-9][-+.0-9eE]*|true|false|null)"""
+BETWEEN = (
+    r"(?:\s|//[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)*+"  # with comments, which are told
+)
 JSON = re.compile(
-    rf"\s*(?:{OBJECT}|\[\s*(?:\Z|\]\s*\Z|\[\s*(?:\Z|[\[\]{{\"0-9tfn-])|{OBJECT}"
+    rf"{BETWEEN}(?:{OBJECT}|\[{BETWEEN}(?:\Z|\]\s*\Z|\[\s*(?:\Z|[\[\]{{\"0-9tfn-])|{OBJECT}"
     rf"|{SCALAR}\s*(?:\Z|,|\]\s*(?:\Z|\n))))",
     re.DOTALL,
+)
+
+
+# All that some files hold. A name in quotation marks, and a line's end, is a header.
+SOLE_VALUE = re.compile(
+    r"""\s*(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null)\s*"""
+    r"""|"(?:[^"\\\n\r]|\\.)*\""""
 )
 
 
@@ -48,6 +61,13 @@ def looks_like_json(head: bytes) -> bool:
     return JSON.match(head[mark:].decode(name, "ignore")) is not None
 
 
+def is_sole_value(content: bytes) -> bool:
+    """Tell whether *content* is one value of JSON and no record, and no header."""
+    name, mark = detect_unicode(content)
+    text = content[mark:].decode(name, "ignore")
+    return SOLE_VALUE.fullmatch(text) is not None
+
+
 def inspect_json(
     source: BinaryIO, *, encoding: str | None = None, records: str | None = None
 ) -> Layout:
@@ -55,9 +75,10 @@ def inspect_json(
 
     All of the source is gone through. When it breaks off somewhere, the records before
     are found, and a warning says where. The format is "ndjson" for records on a line
-    each, else "json". Text that is no UTF is UTF-8 with faults, unless *encoding* says
-    what it is. The settings are ``encoding``, ``way``, ``shape``, ``records``,
-    ``numbered`` ("line" or "record"), ``start`` and ``damage``.
+    each, else "json". Text that is no UTF is read as what its bytes speak for, with the
+    warning ``guessed_encoding``, unless *encoding* says what it is. The settings are
+    ``encoding``, ``way``, ``shape``, ``records``, ``numbered`` ("line" or "record"),
+    ``start`` and ``damage``.
 
     Args:
         source: The file, seekable.
@@ -66,23 +87,33 @@ def inspect_json(
             (``"data.items"``); "." is the whole file, an object being one record.
 
     Raises:
-        SourceError: ``empty_file``, ``wrong_format``, ``invalid_json``, ``truncated``,
+        SourceError: ``empty_file``, ``invalid_json``, ``truncated``,
             ``no_records``, ``choose_records``, ``no_such_records``, ``no_header``,
-            ``duplicate_header``, ``too_many_columns``, ``record_too_long`` or
-            ``unsafe_file``.
+            ``duplicate_header``, ``too_many_columns``, ``record_too_long``,
+            ``encoding`` or ``unsafe_file``.
         UsageError: The encoding can't be read.
 
     """
-    source.seek(0)
-    head = read_up_to(source, 4)
-    found = stated_codec(encoding, head) if encoding else detect_unicode(head)
+    found = _encoding(source, encoding)
     start = Place(found.mark)
     with uncollected():
         content = survey(Text(source, found.name, start))
         is_one = records == "." if records else not content.has_table
         if content.way == "values" or (content.way == "object" and is_one):
             content = survey_values(Text(source, found.name, start))
-    return layout_of(content, found.name, records)
+    layout = layout_of(content, found, records)
+    return replace(layout, warnings=(*encoding_guess(found), *layout.warnings))
+
+
+def _encoding(source: BinaryIO, given: str | None) -> Encoding:
+    source.seek(0)
+    head = read_up_to(source, 4)
+    found = stated_codec(given, head) if given else detect_unicode(head)
+    if given:
+        return Encoding(found.name, found.mark, why="as was said")
+    if found.mark or found.name != "utf-8":
+        return Encoding(found.name, found.mark, why="its first bytes say so")
+    return find_encoding(source)
 
 
 def read_json(

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from batchfx.errors import SourceError
-from batchfx.files.cell_texts import clean
+from batchfx.files.cell_texts import refuse_undecodable, whole
+from batchfx.files.encodings_found import Encoding
 from batchfx.files.json_survey import Content, Found, Survey
 from batchfx.files.json_values import json_text
 from batchfx.files.names import repeated
@@ -23,7 +24,7 @@ WAYS = {
 }
 
 
-def layout_of(content: Content, encoding: str, records: str | None) -> Layout:
+def layout_of(content: Content, encoding: Encoding, records: str | None) -> Layout:
     """Return the layout of *content*.
 
     Raises:
@@ -37,7 +38,7 @@ def layout_of(content: Content, encoding: str, records: str | None) -> Layout:
     way = "list" if content.way == "object" else content.way
     numbered = "line" if way == "lines" or survey.own_lines else "record"
     settings = {
-        "encoding": encoding,
+        "encoding": encoding.name,
         "way": way,
         "shape": "lists" if is_list else "objects",
         "records": found.name,
@@ -99,6 +100,7 @@ def _nothing(content: Content) -> SourceError:
 
 def _header(survey: Survey) -> tuple[str, ...]:
     names = survey.names() if survey.objects else _top_names(survey.top or [])
+    refuse_undecodable(names)
     if not any(names):
         message = (
             "The records have no names for their columns, such as the name in "
@@ -113,6 +115,7 @@ def _top_names(top: list[Any]) -> tuple[str, ...]:
     if not all(isinstance(name, str | bytes | None) for name in top):
         return ()
     names = [_name(each).strip() for each in top]
+    refuse_undecodable(names)
     while names and not names[-1]:
         names.pop()
     twice = repeated({place: name for place, name in enumerate(names, 1) if name})
@@ -129,7 +132,7 @@ def _top_names(top: list[Any]) -> tuple[str, ...]:
 
 
 def _name(cell: Any) -> str:
-    return clean(cell) if isinstance(cell, str) else json_text(cell) if cell else ""
+    return whole(cell) if isinstance(cell, str) else json_text(cell) if cell else ""
 
 
 def _damage(damage: SourceError) -> dict[str, Any]:
@@ -157,7 +160,7 @@ def _warnings(
         yield _warning(
             "records_found", message, records=found.name, beside=beside[:NAMED]
         )
-    if content.way == "values" and found.survey.count == 1:
+    if content.way == "values" and found.survey.count == 1 and not content.damage:
         message = "The file holds one object, which was taken for a single record."
         yield _warning("single_record", message)
     for place, name in enumerate(header, 1):
@@ -170,7 +173,7 @@ def _warnings(
 
 
 def _reasons(
-    content: Content, found: Found, encoding: str, numbered: str
+    content: Content, found: Found, encoding: Encoding, numbered: str
 ) -> dict[str, str]:
     numbers = (
         "rows are numbered by the line on which they start"
@@ -181,6 +184,6 @@ def _reasons(
     records = "1 record" if count == 1 else f"{count:,} records"
     return {
         "format": f"JSON: {WAYS[content.way]}",
-        "encoding": f"{encoding}: JSON is in Unicode unless somebody says otherwise",
+        "encoding": f"{encoding.name}: {encoding.why}",
         "records": f"'{found.name}': {records}; {numbers}",
     }

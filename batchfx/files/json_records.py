@@ -21,6 +21,7 @@ def line_records(text: Text, record: int = 0) -> Iterator[Step]:
     """Yield the record of each line from here on; *record* came before.
 
     Raises:
+        DamagedError: ``truncated``: the last line breaks off.
         SourceError: ``record_too_long``.
 
     """
@@ -30,6 +31,7 @@ def line_records(text: Text, record: int = 0) -> Iterator[Step]:
             text.keep()
             if text.more():
                 continue
+            _refuse_cut_off(text)
             cut = len(text.window)
         lines = text.window[text.at : cut].split("\n")
         if not lines[-1]:
@@ -44,6 +46,22 @@ def line_records(text: Text, record: int = 0) -> Iterator[Step]:
         if not lines:
             text.keep()
             return
+
+
+def _refuse_cut_off(text: Text) -> None:
+    """Refuse the rest of *text*, a line without an end, if it breaks off."""
+    if not isinstance(line_value(text.window[text.at :]), Flaw):
+        return
+    text.peek()
+    try:
+        decode(text.window, text.at)
+    except json.JSONDecodeError as error:
+        damage = text.damage(error.msg, error.pos)
+        if damage.code == "truncated":
+            raise damage from None
+    except RecursionError:  # told as what is wrong with the line
+        pass
+    text.go_back()
 
 
 def list_records(text: Text, record: int = 0) -> Iterator[Step]:
@@ -78,8 +96,12 @@ def value_records(text: Text, record: int = 0) -> Iterator[Step]:
     """
     while True:
         mark = Mark(text.keep(), text.line, record)
-        if not text.peek():
+        following = text.peek()
+        if not following:
             return
+        if record and following == ",":
+            problem = "Extra data"
+            raise text.damage(problem, text.at)
         line = text.line
         yield line, text.value(), mark
         record += 1
@@ -105,5 +127,6 @@ def line_value(line: str, at: int = 0) -> Any:
 
 
 def _invalid(line: str, problem: str, index: int) -> Flaw:
-    message = f"This line is no JSON from column {index + 1} on: {why(problem)}."
+    reason = why(problem, line[index:])
+    message = f"This line is no JSON from column {index + 1} on: {reason}."
     return Flaw(None, "invalid_json", message, shown(line), index + 1)

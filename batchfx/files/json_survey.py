@@ -166,8 +166,8 @@ def survey(text: Text) -> Content:
     """Go through *text* from its beginning, and return what it holds.
 
     Raises:
-        SourceError: ``empty_file``, ``wrong_format``, ``too_many_columns``,
-            ``record_too_long`` or ``unsafe_file``.
+        SourceError: ``empty_file``, ``invalid_json``, ``no_records``,
+            ``too_many_columns``, ``record_too_long`` or ``unsafe_file``.
 
     """
     first = text.peek()
@@ -175,9 +175,12 @@ def survey(text: Text) -> Content:
         raise SourceError(
             "empty_file", "The file is empty: there is nothing to import."
         )
+    if first == "/":  # of a comment
+        problem = "Expecting value"
+        raise text.damage(problem, text.at)
     if first not in "{[":
         message = "The file has no records: JSON with records begins with [ or {."
-        raise SourceError("wrong_format", message)
+        raise SourceError("no_records", message)
     if has_lines(text):
         text.go_back()
         return _whole("lines", text)

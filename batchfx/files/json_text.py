@@ -15,13 +15,14 @@ from dataclasses import asdict, dataclass
 from typing import Any, BinaryIO
 
 from batchfx.errors import SourceError
-from batchfx.files.json_values import decode, why
+from batchfx.files.json_values import NEAR, decode, why
 from batchfx.files.text import ERRORS, PIECE, read_up_to
 
 RECORD_LIMIT = 16 << 20  # characters of one record
 TAIL = 16  # what of a value can be cut off, but for a text: -Infinity, \ud83d\ude00
 SPACE = " \t\n\r"
 SPACES = re.compile("[ \t\n\r]*")
+NUMBER_CUT = re.compile(r"\.|[eE][-+]?")  # behind its first digits
 LITERALS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
 
 
@@ -209,15 +210,17 @@ class Text:
             or "Unterminated" in problem
             or ("escape" in problem and len(tail) < TAIL)
             or any(each.startswith(tail) for each in LITERALS)
+            or (problem.startswith("Expecting ','") and NUMBER_CUT.fullmatch(tail))
         )
         line = self.line + self.window.count("\n", self.at, index)
         column = self._column_of(index) + 1
         place = f"line {line}, column {column}"
+        reason = why(problem, self.window[index : index + NEAR])
         message = (
             f"The file breaks off at {place}, in the middle of what it holds. Get it "
             "again, whole."
             if cut
-            else f"The file is no JSON from {place} on: {why(problem)}. What follows "
+            else f"The file is no JSON from {place} on: {reason}. What follows "
             "can't be read. Correct it there, or export it again."
         )
         code = "truncated" if cut else "invalid_json"

@@ -13,10 +13,11 @@ from json.decoder import JSONDecoder
 from json.encoder import encode_basestring
 from typing import Any, NamedTuple
 
-from batchfx.files.cell_texts import clean, shown
+from batchfx.files.cell_texts import clean, shown, whole
 from batchfx.model.blocks import Fault
 
 DEPTH = 64  # of objects and lists within a record
+NEAR = 80  # characters behind a problem
 LONGEST_NUMBER = 400  # digits to which an exponent is written out
 
 
@@ -93,8 +94,16 @@ DECODER = JSONDecoder(
 decode: Callable[[str, int], tuple[Any, int]] = DECODER.raw_decode
 
 
-def why(problem: str) -> str:
-    """Return in words what the decoder calls *problem*."""
+def why(problem: str, rest: str) -> str:
+    """Return in words what the decoder calls *problem*, where *rest* follows."""
+    rest = rest[:NEAR].lstrip()
+    if rest.startswith(("//", "/*")):
+        return "comments are no part of JSON"
+    if problem.startswith("Extra data") and rest.startswith(","):
+        return (
+            "a comma follows the end of a record. Records on lines of their own have "
+            "no commas between them; those with commas stand within [ and ]"
+        )
     found = (text for start, text in REASONS.items() if problem.startswith(start))
     return next(found, "it breaks the rules of JSON")
 
@@ -164,7 +173,7 @@ def _members(
         raise TooDeepError
     repeated = found.names if isinstance(found, Repeated) else ()
     for name, value in found.items():
-        path = prefix + clean(name)
+        path = prefix + whole(name)
         if isinstance(value, dict) and name not in repeated:
             yield from _members(value, f"{path}.", depth + 1)
         else:
@@ -202,7 +211,9 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 
 def _repeated(name: str) -> Flaw:
-    message = f"'{name}' is there more than once in this record. Keep one of them."
+    message = (
+        f"'{clean(name)}' is there more than once in this record. Keep one of them."
+    )
     return Flaw(name, "duplicate_key", message)
 
 

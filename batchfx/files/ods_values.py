@@ -19,6 +19,8 @@ CALC_TYPE = f"{CALC}value-type"
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 NUMBER_LENGTH = 400
 PADDED = re.compile(r"-?0[0-9]+")
+BETWEEN = re.compile(r"(?<=[0-9])[-,() '\xa0\u202f]+(?=[0-9])")  # digits of a code
+CODED = re.compile(r"[^0-9]*0[0-9]")
 MOMENT = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})"
     r"(?:T([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,20}))?)?)?"
@@ -82,10 +84,13 @@ def _number(value: str, shown: str) -> Stored:
     text = decimal_text(value.strip())
     if text is None:
         return Kind.TEXT, shown or value
-    if PADDED.fullmatch(shown) and text.lstrip("-").isdigit():
-        padded = int(shown) == int(text) and shown.startswith("-") == (text[0] == "-")
-        return Kind.NUMBER, shown if padded else text
-    return Kind.NUMBER, text
+    if not CODED.match(shown):
+        return Kind.NUMBER, text
+    digits = BETWEEN.sub("", shown).strip()
+    if PADDED.fullmatch(digits) and text.lstrip("-").isdigit():
+        same = int(digits) == int(text) and digits.startswith("-") == (text[0] == "-")
+        return Kind.NUMBER if same else Kind.CODE, digits if same else text
+    return Kind.CODE, text
 
 
 def _moment(value: str, shown: str) -> Stored:

@@ -18,7 +18,7 @@ from batchfx.files import guards
 from batchfx.files.csv import read_csv
 from batchfx.files.csv_layout import Given, inspect_csv
 from batchfx.files.html import inspect_html, read_html
-from batchfx.files.json import inspect_json, looks_like_json, read_json
+from batchfx.files.json import inspect_json, is_sole_value, looks_like_json, read_json
 from batchfx.files.ods import inspect_ods, is_ods, read_ods
 from batchfx.files.packed import KINDS, find_packing, unpacked
 from batchfx.files.parquet import inspect_parquet, read_parquet
@@ -66,6 +66,9 @@ READERS = {
 
 # What helps where something has to be found, and does no harm elsewhere.
 HINTS = frozenset({"expected_columns"})
+
+# What says nothing of the format.
+SAID_OF_ANY = HINTS | {"encoding", "records"}
 
 # What only delimited text has: who says it means to have that read.
 DELIMITED = frozenset({"delimiter", "escape", "quote"})
@@ -224,6 +227,8 @@ def _find_text(head: bytes, known: Mapping[str, Any]) -> str:
         return "html"
     if known.keys().isdisjoint(DELIMITED) and looks_like_json(head):
         return "json"
+    if known.keys() <= SAID_OF_ANY and len(head) < HEAD and is_sole_value(head):
+        return "json"
     _refuse_other_formats(head)
     if "encoding" not in known:
         _refuse_binary(head)
@@ -263,13 +268,17 @@ def _refuse_other_formats(head: bytes) -> None:
 
 
 def _refuse_binary(head: bytes) -> None:
-    """Refuse what is no text; a stray control character in a cell is no reason."""
+    """Refuse what is no text; a stray control character in a cell is no reason.
+
+    Neither are NULs at the end, which was then never written.
+    """
     if any(head.startswith(mark) for mark, _ in MARKS) or find_utf16(head):
         return
-    strange = len(head) - len(head.translate(None, CONTROLS))
+    text = head.rstrip(b"\x00\r\n")
+    strange = len(text) - len(text.translate(None, CONTROLS))
     first_line = head.splitlines()[0] if head else b""
     share = MANY_STRANGE if strange > SEVERAL else FEW_STRANGE
-    if b"\x00" in first_line or strange * share > len(head):
+    if b"\x00" in first_line or strange * share > len(text):
         _refuse("no text and no workbook")
 
 

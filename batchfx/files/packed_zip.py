@@ -83,8 +83,7 @@ def is_zip(source: BinaryIO) -> bool:
 def open_member(source: BinaryIO, wanted: str | None) -> Iterator[Member]:
     """Open the one file in a ZIP archive, or the one called *wanted*.
 
-    Folders, and what file managers add to archives, don't count. Of two files with one
-    name the last is meant, as for every program that unpacks.
+    Folders, and what file managers add to archives, don't count.
 
     Raises:
         SourceError: ``corrupt``, ``encrypted``, ``unsupported_format``,
@@ -96,7 +95,14 @@ def open_member(source: BinaryIO, wanted: str | None) -> Iterator[Member]:
     except ZIP_FAULTS as error:
         _refuse_damage("the list of its members at the end of the file", error)
     with archive:
-        entry = _choose({each.filename: each for each in archive.infolist()}, wanted)
+        entries = archive.infolist()
+        entry = _choose({each.filename: each for each in entries}, wanted)
+        if [each.filename for each in entries].count(entry.filename) > 1:
+            message = (
+                f"The ZIP archive has two files called {shown(entry.filename)}, and "
+                "programs differ in which of them they unpack. Pack it anew."
+            )
+            raise SourceError("corrupt", message)
         if entry.flag_bits & ENCRYPTED_FLAG:
             message = "The ZIP archive has a password. Unpack it and try again."
             raise SourceError("encrypted", message)

@@ -18,6 +18,7 @@ from batchfx.model.blocks import Fault, Kind
 MOMENT = "%Y-%m-%dT%H:%M:%S%.f"
 CLOCK = "%H:%M:%S%.f"
 MIDNIGHT = "T00:00:00"
+PLACES = {"ms": 3, "us": 6, "ns": 9}  # decimals of a second
 SHOWN = 100  # characters of a value in a fault
 NOT_FINITE = {"NaN": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 INFINITE = "A number must be finite: NaN and Infinity are none. Leave the cell empty."
@@ -53,8 +54,8 @@ def _texts(series: pl.Series) -> pl.Series:
         return _moments(series, kind)
     if kind == pl.Time:
         return series.dt.strftime(CLOCK)
-    if kind == pl.Duration:
-        return series.dt.to_string("iso")
+    if isinstance(kind, pl.Duration):
+        return _durations(series, kind)
     return series.cast(pl.String)
 
 
@@ -83,6 +84,30 @@ def _moments(series: pl.Series, kind: pl.Datetime) -> pl.Series:
     if kind.time_zone is not None:
         return plain.dt.strftime(f"{MOMENT}Z")
     return plain.dt.strftime(MOMENT).str.strip_suffix(MIDNIGHT)
+
+
+def _durations(series: pl.Series, kind: pl.Duration) -> pl.Series:
+    """Return lengths of time in ISO 8601, in hours, minutes and seconds."""
+    places = PLACES[kind.time_unit]
+    number, second = pl.col("number"), 10**places
+    whole, part = number.abs() // second, number.abs() % second
+    hours, minutes, seconds = whole // 3600, whole // 60 % 60, whole % 60
+    decimals = part.cast(pl.String).str.zfill(places).str.strip_chars_end("0")
+    fraction = _where(part > 0, pl.lit("."), decimals)
+    text = pl.concat_str(
+        pl.when(number < 0).then(pl.lit("-PT")).otherwise(pl.lit("PT")),
+        _where(hours > 0, hours, pl.lit("H")),
+        _where(minutes > 0, minutes, pl.lit("M")),
+        _where(whole * second + part == 0, pl.lit("0S")),
+        _where((seconds > 0) | (part > 0), seconds, fraction, pl.lit("S")),
+    )
+    exact = series.to_physical().cast(pl.Int128).alias("number")
+    return exact.to_frame().select(pl.when(number.is_not_null()).then(text)).to_series()
+
+
+def _where(condition: pl.Expr, *parts: pl.Expr) -> pl.Expr:
+    """Return *parts* as one text where the condition holds, else an empty one."""
+    return pl.when(condition).then(pl.concat_str(parts)).otherwise(pl.lit(""))
 
 
 def _floats(series: pl.Series) -> Column:
@@ -176,5 +201,5 @@ LEAVES: dict[type, Callable[[Any], Any]] = {
     datetime: datetime.isoformat,
     date: date.isoformat,
     time: time.isoformat,
-    timedelta: lambda value: pl.Series([value]).dt.to_string("iso")[0],
+    timedelta: lambda value: _texts(pl.Series([value]))[0],
 }

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections import Counter
 from dataclasses import dataclass
+from itertools import islice
 from typing import BinaryIO
 
 from batchfx.errors import SourceError
+from batchfx.files.text_foreign import NARROW, foreign_spots
 
 PIECE = 1 << 20
 LIMIT = 4 << 20  # characters in a line
@@ -22,7 +25,14 @@ MAX_BYTES = 4  # of a character
 UNDECODABLE = "\ufdd0"
 ERRORS = "batchfx.undecodable"
 
+DELIMITERS = "\t;|,"  # those that tell whether lines are alike
+
 CTRL_Z = "\x1a"  # DOS wrote it to say that the file ends
+
+ANY = "any"  # of the line ends, where a source mixes CR with others
+# A noncharacter before a line that follows a CR alone, so that a cell may get it back.
+AFTER_CR = "\ufdd3"
+LONE_CR = re.compile("\r(?!\n)")
 
 # The longer first: the mark of UTF-32 begins with that of UTF-16.
 MARKS = (
@@ -34,6 +44,7 @@ MARKS = (
 )
 
 LINE_ENDS = re.compile("[\r\n]")
+ANY_END = re.compile(b"\r\n|\r|\n")
 UTF16_STRANGE = re.compile(rf"[\x00-\x08\x0b\x0c\x0e-\x19\x1b-\x1f{UNDECODABLE}]")
 
 
@@ -66,16 +77,26 @@ class Piece:
 
     def text(self) -> str:
         """Return the text, without the Ctrl-Z that may end the source."""
-        text = self.raw.decode(self.encoding, ERRORS)
-        return text.rstrip(CTRL_Z) if self.last else text
+        text = decode(self.raw, self.encoding)
+        return _without_end(text) if self.last else text
 
     def lines(self) -> list[str]:
         """Return the lines; the CR of a CR LF is still at their end."""
-        lines = self.text().split(self.newline)
-        return lines if lines[-1] else lines[:-1]
+        text = self.text()
+        if self.newline == ANY:
+            text = LONE_CR.sub(f"\r\n{AFTER_CR}", text)
+        lines = text.split(self.ends)
+        return lines if lines[-1].strip(AFTER_CR) else lines[:-1]
+
+    @property
+    def ends(self) -> str:
+        """The character at which the lines are split."""
+        return "\n" if self.newline == ANY else self.newline
 
     def mark(self, line: int, after: Mark) -> Mark:
         """Return where *line* begins, going on from *after*, which isn't behind it."""
+        if self.newline == ANY:
+            return self._mark_any(line, after)
         newline, find = self.newline.encode(self.encoding), self.raw.find
         width = len(newline)
         at = after.offset - self.start.offset
@@ -88,16 +109,51 @@ class Piece:
                 at = find(newline, at - width + 1) + width
         return Mark(self.start.offset + at, line)
 
+    def _mark_any(self, line: int, after: Mark) -> Mark:
+        at, count = after.offset - self.start.offset, line - after.line
+        ends = ANY_END.finditer(self.raw, at)
+        last = next(islice(ends, count - 1, None)) if count else None
+        return Mark(self.start.offset + (last.end() if last else at), line)
+
     def end(self, line: int) -> Mark:
         """Return where the piece ends, which is where *line* begins."""
         return Mark(self.start.offset + len(self.raw), line)
 
 
-def _rfind_aligned(raw: bytes, newline: bytes) -> int:
-    at = raw.rfind(newline)
-    while at >= 0 and at % len(newline):
-        at = raw.rfind(newline, 0, at + len(newline) - 1)
-    return at
+def decode(raw: bytes, encoding: str) -> str:
+    """Return the text of *raw*; what isn't in *encoding* becomes `UNDECODABLE`.
+
+    That is UTF-8 as well in lines of a text in which a character is one byte.
+    """
+    spots = foreign_spots(raw) if encoding in NARROW else ()
+    parts, at = [], 0
+    for start, end in spots:
+        parts += [raw[at:start].decode(encoding, ERRORS), UNDECODABLE]
+        at = end
+    return "".join([*parts, raw[at:].decode(encoding, ERRORS)])
+
+
+def _without_end(text: str) -> str:
+    """Return *text* without the Ctrl-Z that ends it, and line ends behind that."""
+    body = text.rstrip(f"{CTRL_Z}\r\n")
+    at = text.find(CTRL_Z, len(body))
+    return text if at < 0 else text[:at]
+
+
+def _may_be_end(raw: bytes) -> bool:
+    """Tell whether Ctrl-Z ends *raw*, and so maybe the source."""
+    return raw.rstrip(b"\r\n\0").endswith(CTRL_Z.encode())
+
+
+def _last_end(raw: bytes, newline: str, encoding: str) -> int:
+    """Return where the last whole line of *raw* ends; 0 when there is none."""
+    if newline == ANY:  # a CR at the very end may be half of a CR LF
+        return max(raw.rfind(b"\n"), raw.rfind(b"\r", 0, -1)) + 1
+    end = newline.encode(encoding)
+    at = raw.rfind(end)
+    while at >= 0 and at % len(end):
+        at = raw.rfind(end, 0, at + len(end) - 1)
+    return at + len(end) if at >= 0 else 0
 
 
 def read_up_to(source: BinaryIO, size: int) -> bytes:
@@ -119,18 +175,20 @@ def read_piece(
 
     """
     source.seek(start.offset)
-    end = newline.encode(encoding)
-    size = max(size // len(end), 1) * len(end)
-    raw, cut, last = b"", -1, False
-    while cut < 0 and not last:
+    width = len("\n".encode(encoding))
+    size = max(size // width, 1) * width
+    raw, cut, last = b"", 0, False
+    while not last and (not cut or _may_be_end(raw[:cut])):
         if len(raw) > LIMIT * MAX_BYTES:
+            if cut:
+                break
             raise _line_too_long(start.line)
         wanted = max(size, len(raw))
         part = read_up_to(source, wanted)
         raw += part
         last = len(part) < wanted
-        cut = _rfind_aligned(raw, end)
-    whole = raw if last else raw[: cut + len(end)]
+        cut = _last_end(raw, newline, encoding)
+    whole = raw if last else raw[:cut]
     piece = Piece(start, whole, encoding, newline, last)
     if len(whole) > LIMIT:
         _refuse_long_lines(piece)
@@ -152,15 +210,37 @@ def _line_too_long(line: int) -> SourceError:
     )
 
 
-def find_newline(text: str) -> str:
-    """Return the character that ends the lines of *text*.
+def find_newline(text: str, *, several: bool = True) -> str:
+    """Return the character that ends the lines of *text*, or `ANY` if *several* do.
 
     It is LF, with or without a CR before it, unless lines end in CR alone as on old
     Macs. Line ends within quotation marks have no say.
     """
     bare = re.sub('"[^"]*"', "", text)
     alone = bare.count("\r") - bare.count("\r\n")
-    return "\r" if alone > bare.count("\n") else "\n"
+    newline, rare = ("\r", "\n") if alone > bare.count("\n") else ("\n", "\r")
+    mixes = several and bool(alone) and "\n" in bare and _ends_lines(bare, rare)
+    return ANY if mixes else newline
+
+
+def _ends_lines(text: str, rare: str) -> bool:
+    """Tell whether the *rare* line ends stand between lines like the others.
+
+    Otherwise they are a part of cells.
+    """
+    lines = re.split("\r\n|\r|\n", text)
+    ends = re.findall("\r\n|\r|\n", text)
+    spots = [at for at, end in enumerate(ends) if end[-1] == rare]
+    spots = [at for at in spots if lines[at] and lines[at + 1]]
+    for mark in DELIMITERS:
+        counts = [line.count(mark) for line in lines]
+        usual = Counter(filter(None, counts)).most_common(1)
+        sound = sum(
+            counts[at] == counts[at + 1] == count for at in spots for count, _ in usual
+        )
+        if 2 * sound > len(spots):
+            return True
+    return False
 
 
 def find_utf16(head: bytes) -> str | None:

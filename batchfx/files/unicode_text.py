@@ -7,9 +7,9 @@ import json
 from typing import NamedTuple
 
 from batchfx.errors import UsageError
-from batchfx.files.text import MARKS
+from batchfx.files.text import ERRORS, MARKS
 
-PROBE = "[{\"<a b='1'>\n\\;&,}]"
+PROBE = "[{\"<a b='1'>\n\\;&,}]\\n\\u0041+AGE-~{"
 
 
 class Codec(NamedTuple):
@@ -41,7 +41,10 @@ def stated_codec(stated: str, head: bytes) -> Codec:
     try:
         name = codecs.lookup(stated).name.removesuffix("-sig")
         wide = name.startswith(("utf-16", "utf-32"))
-        readable = wide or PROBE.encode(name) == PROBE.encode("ascii")
+        plain = PROBE.encode("ascii")
+        readable = wide or (
+            PROBE.encode(name) == plain and plain.decode(name, ERRORS) == PROBE
+        )
     except (LookupError, ValueError):
         readable = False
     if not readable:

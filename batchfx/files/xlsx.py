@@ -17,7 +17,7 @@ from batchfx.files.grids import Grid, grid_beside, grid_rows, grid_survey
 from batchfx.files.names import matches
 from batchfx.files.sheet_options import SheetOptions
 from batchfx.files.xlsx_beside import Beside
-from batchfx.files.xlsx_blocks import Record, Table, blocks, make_fills, records
+from batchfx.files.xlsx_blocks import Table, blocks, make_fills, records
 from batchfx.files.xlsx_cells import CellReader, Cells
 from batchfx.files.xlsx_formats import read_formats
 from batchfx.files.xlsx_header import (
@@ -29,6 +29,7 @@ from batchfx.files.xlsx_header import (
     refuse_repeated,
     stated_header,
 )
+from batchfx.files.xlsx_notes import Profile, Record, profile_of
 from batchfx.files.xlsx_package import Package
 from batchfx.files.xlsx_references import (
     Range,
@@ -36,15 +37,24 @@ from batchfx.files.xlsx_references import (
     column_letters,
     row_ranges,
 )
-from batchfx.files.xlsx_sheets import CONTEXT_ROWS, Choice, choose_sheet, seen_rows
+from batchfx.files.xlsx_sheets import (
+    CONTEXT_ROWS,
+    SEEN_ROWS,
+    Choice,
+    choose_sheet,
+    seen_rows,
+)
 from batchfx.files.xlsx_strings import SharedStrings
 from batchfx.files.xlsx_survey import Survey
 from batchfx.files.xlsx_warnings import (
     above_warnings,
     beside_warnings,
+    emptiness_warnings,
     hidden_column_warnings,
     hidden_row_warnings,
     merge_warnings,
+    nameless_warnings,
+    second_table_warnings,
     sheet_warnings,
 )
 from batchfx.files.xlsx_workbook import Workbook, read_workbook
@@ -72,6 +82,8 @@ class _Table(NamedTuple):
     columns: Sequence[int]
     hidden: Sequence[int]  # columns of the table
     beside: Beside
+    below: Sequence[SeenRow]  # the first rows below the header
+    profile: Profile
 
 
 def inspect_xlsx(source: BinaryIO, **overrides: Any) -> Layout:
@@ -119,6 +131,7 @@ def inspect_sheets(
             "ignored": [column_letters(column) for column in ignored],
             "header_rows": list(header.rows),
             "skip_after_header": given.skip_after_header,
+            "profile": list(table.profile),
             "date1904": opened.workbook.date1904,
             "merged": bool(_downward(table)) and given.merged == "fill",
             "hidden_rows": given.hidden_rows,
@@ -185,7 +198,17 @@ def read_sheets(
     skipped = sorted(survey.hidden_rows) if skips else []
     found = records(grid_rows(package, part), table, cells, fills, after)
     shown = _without(found, skipped)
-    yield from blocks(shown, table, cells, rows, after, noted=noted, skipped=skipped)
+    profile = Profile(*settings.get("profile", ()))
+    yield from blocks(
+        shown,
+        table,
+        cells,
+        rows,
+        after,
+        profile=profile,
+        noted=noted,
+        skipped=skipped,
+    )
 
 
 @contextmanager
@@ -230,7 +253,9 @@ def _find_table(opened: Opened, given: SheetOptions) -> _Table:
     refuse_repeated(
         {c: header.names[c] for c in columns if c in own & header.names.keys()}
     )
-    return _Table(choice, survey, seen, header, columns, hidden, beside)
+    below = [row for row in seen if row.number > last]
+    profile = profile_of(below, columns)
+    return _Table(choice, survey, seen, header, columns, hidden, beside, below, profile)
 
 
 def _header(
@@ -315,6 +340,11 @@ def _warnings(table: _Table, given: SheetOptions) -> Iterator[Issue]:
     names = {column: header.names.get(column, "") for column in table.hidden}
     yield from sheet_warnings(table.choice.sheet.name, table.choice.others)
     yield from above_warnings(above if guessed else [], header.rows[-1])
+    nameless = [column for column in table.columns if column not in header.names]
+    empty = not table.below and len(table.seen) < SEEN_ROWS
+    yield from nameless_warnings(nameless)
+    yield from emptiness_warnings(table.choice.sheet.name, empty=empty)
+    yield from second_table_warnings(table.below, table.columns, table.profile)
     yield from hidden_row_warnings(
         hidden_rows, given.hidden_rows, filtered=survey.filtered
     )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import repeat
 from typing import NamedTuple, NoReturn
@@ -13,8 +12,9 @@ from typing import NamedTuple, NoReturn
 import polars as pl
 
 from batchfx.errors import SourceError
-from batchfx.files.csv_notes import TOTAL, is_total
 from batchfx.files.xlsx_cells import Cells, Column
+from batchfx.files.xlsx_faults import row_faults
+from batchfx.files.xlsx_notes import Profile, Record, judged
 from batchfx.files.xlsx_references import Range, column_indexes, column_letters
 from batchfx.files.xlsx_rows import StoredRow
 from batchfx.model.blocks import (
@@ -22,7 +22,6 @@ from batchfx.model.blocks import (
     KINDS,
     ROW,
     Block,
-    Fault,
     Kind,
     block_schema,
     column_name,
@@ -31,10 +30,8 @@ from batchfx.model.blocks import (
 
 BLOCK_TEXT_LIMIT = 512 * 1024**2  # characters
 CACHED_PLACES = 4096
-NAMED_CELLS = 5  # in the message about cells beside the table
 IGNORED = -1  # the place of a cell that is no matter
-HELD_NOTES = 100  # rows at the end of a sheet that may be notes
-LEAST_WIDTH = 3  # of a table where a row with one cell is remarkable
+UNKNOWN = Profile()
 PLAIN_KINDS = Kind.TEXT + Kind.EMPTY  # of rows that need no kinds
 
 
@@ -62,21 +59,6 @@ class Table:
         if letters == self._letters:
             return None
         return tuple(map(self._place.get, column_indexes(letters)))
-
-
-class Record(NamedTuple):
-    """A row laid out in the table's columns; *outside* are its other cells.
-
-    A row with a *fault* is no record, and has no cells; *noted* are such rows below the
-    last record.
-    """
-
-    number: int
-    attributes: Sequence[str]
-    stored: Sequence[str]
-    outside: tuple[tuple[str, str, str], ...] = ()
-    fault: Fault | None = None
-    noted: bool = False
 
 
 class Fill(NamedTuple):
@@ -154,6 +136,7 @@ def blocks(
     rows: int,
     after: int,
     *,
+    profile: Profile = UNKNOWN,
     noted: bool = False,
     skipped: Sequence[int] = (),
 ) -> Iterator[Block]:
@@ -168,13 +151,14 @@ def blocks(
         cells: Reads them.
         rows: Records in a block.
         after: The row that was read last, or that of the header.
+        profile: What the table's first records are like.
         noted: That row was a note below the table, says its position.
         skipped: Rows that are left out and not counted, ascending.
 
     """
     batch: list[Record] = []
     size = 0
-    for record in judged(found, table, cells, after, noted=noted):
+    for record in judged(found, profile, cells, after, noted=noted):
         batch.append(record)
         size += sum(map(len, record.stored))
         if size > BLOCK_TEXT_LIMIT:
@@ -186,65 +170,6 @@ def blocks(
             size = 0
     if batch:
         yield _block(batch, table, cells, _between(batch, after, skipped))
-
-
-def judged(
-    found: Iterable[Record], table: Table, cells: Cells, after: int, *, noted: bool
-) -> Iterator[Record]:
-    """Yield *found*, with the fault ``not_a_record`` for totals and notes.
-
-    These are lines of totals, as in text files, and of the last rows those with a word
-    for a total and otherwise numbers, and those with a single cell below a blank row.
-    """
-    if table.width < LEAST_WIDTH:
-        yield from found
-        return
-    held: list[Record] = []
-    for record in found:
-        apart = noted or bool(held) or record.number > after + 1
-        after, noted = record.number, False
-        if len(held) < HELD_NOTES and _may_be_note(record, cells, apart=apart):
-            held.append(record)
-            continue
-        yield from (_without_totals(each, cells) for each in held)
-        held.clear()
-        yield _without_totals(record, cells)
-    yield from (_as_note(each, cells)._replace(noted=True) for each in held)
-
-
-def _may_be_note(record: Record, cells: Cells, *, apart: bool) -> bool:
-    empty = record.stored.count("")
-    if apart and empty == len(record.stored) - 1:
-        return True
-    if not empty:
-        return False
-    pairs = zip(record.attributes, record.stored, strict=True)
-    filled = ((attributes, stored) for attributes, stored in pairs if stored)
-    label = cells.cell(*next(filled, ("", ""))).text.strip().casefold()
-    if not TOTAL.fullmatch(label):
-        return False
-    return all(cells.cell(*each).kind is Kind.NUMBER for each in filled)
-
-
-def _without_totals(record: Record, cells: Cells) -> Record:
-    width = len(record.stored)
-    if record.stored.count("") < width // 2:
-        return record
-    return _as_note(record, cells) if is_total(_texts(record, cells), width) else record
-
-
-def _as_note(record: Record, cells: Cells) -> Record:
-    texts = _texts(record, cells)
-    label = next(filter(None, texts), None)
-    message = "This is a line of totals or a note, not a record."
-    fault = Fault("not_a_record", message, value=label, fields=tuple(texts))
-    empty = ("",) * len(texts)
-    return Record(record.number, empty, empty, fault=fault)
-
-
-def _texts(record: Record, cells: Cells) -> list[str]:
-    pairs = zip(record.attributes, record.stored, strict=True)
-    return [cells.cell(*pair).text.strip() for pair in pairs]
 
 
 def _between(batch: Sequence[Record], after: int, skipped: Sequence[int]) -> int:
@@ -275,8 +200,11 @@ def _block(batch: Sequence[Record], table: Table, cells: Cells, blank: int) -> B
     stored = zip(*(record.stored for record in batch), strict=True)
     columns = [cells.column(*pair) for pair in zip(attributes, stored, strict=True)]
     _check_size(columns)
-    faults = _faults(batch, columns, cells)
-    texts = {column_name(i): column.values for i, column in enumerate(columns)}
+    texts = {
+        column_name(place): pl.Series(column.values, dtype=pl.String)
+        for place, column in enumerate(columns)
+    }
+    faults = row_faults(batch, columns, texts, cells)
     frame = pl.DataFrame(
         {
             ROW: [record.number for record in batch],
@@ -318,35 +246,3 @@ def _row_kinds(columns: Sequence[Column], height: int) -> Sequence[str | None]:
     each = (repeat(c.kinds) if len(c.kinds) == 1 else c.kinds for c in columns)
     rows = map("".join, zip(*each, strict=False))
     return [kinds if kinds.strip(PLAIN_KINDS) else None for kinds in rows]
-
-
-def _faults(
-    batch: Sequence[Record], columns: Sequence[Column], cells: Cells
-) -> dict[int, list[Fault]]:
-    faults: dict[int, list[Fault]] = defaultdict(list)
-    for place, column in enumerate(columns):
-        for index, fault in column.faults:
-            faults[index].append(replace(fault, column=place))
-    odd = (pair for pair in enumerate(batch) if pair[1].outside or pair[1].fault)
-    for index, record in odd:
-        beside = _outside_fault(record, cells) if record.outside else None
-        faults[index] += filter(None, (record.fault, beside))
-    return faults
-
-
-def _outside_fault(record: Record, cells: Cells) -> Fault | None:
-    """Return the fault of a row with content beside the table, if it has any."""
-    values = {
-        f"{letters}{record.number}": text
-        for letters, attributes, stored in record.outside
-        if (text := cells.cell(attributes, stored).text.strip())
-    }
-    if not values:
-        return None
-    names = list(values)[:NAMED_CELLS]
-    message = (
-        f"There is something beside the table, in {', '.join(names)}. "
-        "Give the column a name, or clear the cell."
-    )
-    first = values[names[0]]
-    return Fault("outside_table", message, value=first, parameters={"cells": names})

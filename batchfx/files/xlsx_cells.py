@@ -157,8 +157,8 @@ class FormattedCells(TypedCells):
         shown = self._formats[index] if index < len(self._formats) else GENERAL
         if shown.shape is Shape.NUMBER:
             if shown.digits:
-                return _one_by_one(Kind.NUMBER, partial(_padded, shown.digits))
-            return Reading(Kind.NUMBER, _numbers)
+                return _one_by_one(Kind.NUMBER, partial(_padded, shown))
+            return Reading(Kind.CODE if shown.coded else Kind.NUMBER, _numbers)
         if shown.shape is Shape.DURATION:
             return _one_by_one(Kind.DURATION, _serial_reader(duration_text))
         clock = shown.shape is Shape.TIME
@@ -235,13 +235,15 @@ def _number(text: str) -> str | Odd:
     return number_text(text) or Odd(text, Kind.TEXT)
 
 
-def _padded(digits: int, text: str) -> str | Odd:
+def _padded(shown: NumberFormat, text: str) -> str | Odd:
     """Show a whole number with leading zeros, as the formats 00 and longer do."""
     number = number_text(text)
     if number is None:
         return Odd(text, Kind.TEXT)
-    whole = number.removeprefix("-").isdigit()
-    return number.zfill(digits + number.startswith("-")) if whole else number
+    figures = number.removeprefix("-")
+    if not figures.isdigit() or len(figures) < shown.least:
+        return Odd(number, Kind.CODE)
+    return number.zfill(shown.digits + number.startswith("-"))
 
 
 def _serial_reader(show: Callable[[float], str | None]) -> Callable[[str], str | Odd]:

@@ -26,7 +26,12 @@ CLOCK = re.compile(r"[hs]|am/pm|a/p", re.IGNORECASE)
 DAY = re.compile(r"[ydegb]|aaa|mmm", re.IGNORECASE)  # a short m may be minutes
 LETTER = re.compile(r"[a-z]", re.IGNORECASE)
 NUMBER = re.compile(r"[0-9]{1,9}")
-ZEROS = re.compile(r"0{2,}")
+SEVERAL = 2
+DIGIT, SIGN = "\1", "\2"  # in the place of literals that have digits or letters
+WHOLE = re.compile(r"[^.%e]*", re.IGNORECASE)
+OTHER = re.compile(r"[^0#?]")
+GROUPED = re.compile(r"[0#?](?:[0#?,() +'-]*[0#?)])?")
+CONDITION = re.compile(r"\[[<>=]")
 
 
 class Shape(Enum):
@@ -40,10 +45,17 @@ class Shape(Enum):
 
 @dataclass(frozen=True, slots=True)
 class NumberFormat:
-    """What a format makes of a number; *digits* is how many a whole number shows."""
+    """What a format makes of a number.
+
+    *digits* is how many a whole number shows at least, whatever stands between them; of
+    a number with less than *least* digits that is not sure. *coded* says that zeros or
+    other signs are shown that can't be told as surely.
+    """
 
     shape: Shape
     digits: int = 0
+    least: int = 0
+    coded: bool = False
 
 
 GENERAL = NumberFormat(Shape.NUMBER)
@@ -78,14 +90,47 @@ def read_format(code: str) -> NumberFormat:
     """
     if len(code) > CODE_LIMIT:
         return GENERAL
-    positive = LITERAL.sub("", code).partition(";")[0].strip()
+    sections = LITERAL.sub(_mark, code).split(";")
+    marked = sections[0].strip()
+    positive = marked.translate({ord(DIGIT): None, ord(SIGN): None}).strip()
     if ELAPSED.search(positive):
         return NumberFormat(Shape.DURATION)
     bare = FRACTION.sub("", positive)
     if not LETTER.search(bare) or not MOMENT.fullmatch(bare):
-        return NumberFormat(Shape.NUMBER, len(bare) if ZEROS.fullmatch(bare) else 0)
+        return _numeric(sections if CONDITION.search(code) else [marked])
     only_clock = CLOCK.search(bare) and not DAY.search(bare)
     return NumberFormat(Shape.TIME if only_clock else Shape.DATE)
+
+
+def _mark(literal: re.Match[str]) -> str:
+    text = literal[0]
+    if text[0] in "[_":
+        return ""
+    if any(map(str.isdigit, text)):
+        return DIGIT
+    return SIGN if any(map(str.isalpha, text)) else ""
+
+
+def _numeric(sections: list[str]) -> NumberFormat:
+    """Return what a format of numbers shows; several *sections* have conditions."""
+    marked = sections[0].strip()
+    before = re.split("[0#?g]", marked, maxsplit=1, flags=re.IGNORECASE)
+    places = [_places(section) for section in sections]
+    digits = max(map(len, places))
+    if digits < SEVERAL:
+        is_coded = DIGIT in before[0] and len(before) > 1
+        return NumberFormat(Shape.NUMBER, coded=is_coded)
+    if len(sections) > 1 or not GROUPED.fullmatch(marked.lstrip("(+ ")):
+        return NumberFormat(Shape.NUMBER, coded=True)
+    rest = places[0].lstrip("0")  # a # behind a 0, as in French telephone numbers
+    return NumberFormat(Shape.NUMBER, digits, len(rest))
+
+
+def _places(section: str) -> str:
+    """Return the places of a whole number's digits, from the first 0 on."""
+    whole = WHOLE.match(section)
+    places = OTHER.sub("", whole[0]) if whole else ""
+    return places[places.find("0") :] if "0" in places else ""
 
 
 def read_formats(package: Package, part: str | None) -> tuple[NumberFormat, ...]:

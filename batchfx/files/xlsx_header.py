@@ -20,6 +20,9 @@ from batchfx.model.blocks import Kind
 SEARCHED_ROWS = 30
 USUAL_SHARE = 0.75  # of the widest row, that a table's run of rows reaches
 FEW_ROWS = 4
+SURE_ROWS = 2  # below a header, that are unlike it
+PAIR = 2  # a label and its value
+SEVERAL = 3  # numbers that count up from 1
 FIRST_YEAR, LAST_YEAR = 1900, 2100
 
 
@@ -46,15 +49,20 @@ def find_header(rows: Sequence[SeenRow], merges: Sequence[Range]) -> Header | No
     widest = max(len(row.cells) for row in rows)
     if widest == 1:
         return _header(rows, merges, rows[0]) if _is_named(rows[0], least=1) else None
-    candidates = (
-        row
+    candidates = [
+        index
         for index, row in enumerate(rows[:SEARCHED_ROWS])
-        if _is_named(row, least=2)
+        if (_is_named(row, least=2) or _is_counted(row, rows[index + 1 :]))
         and _covers(_spread(row, merges), rows[index + 1 : index + 1 + SEARCHED_ROWS])
-        and _run_width(rows, index) >= widest * USUAL_SHARE
-    )
-    found = next(candidates, None)
-    return _header(rows, merges, found) if found else None
+        and len(max(_run(rows, index), key=_width).cells) >= widest * USUAL_SHARE
+    ]
+    if not candidates:
+        return None
+    found = candidates[0]
+    for later in candidates[1:]:
+        if _is_surer(rows, merges, found, later):
+            found = later
+    return _header(rows, merges, rows[found])
 
 
 def stated_header(
@@ -184,16 +192,69 @@ def _covers(names: Mapping[int, str], below: Sequence[SeenRow]) -> bool:
     return len(used & names.keys()) * 2 > len(used) or not used
 
 
-def _run_width(rows: Sequence[SeenRow], index: int) -> int:
-    """Return the width of the widest of the rows from *index* to the next blank one."""
-    width = 0
-    expected = rows[index].number
-    for row in rows[index:]:
-        if row.number != expected:
-            break
-        width = max(width, len(row.cells))
-        expected += 1
-    return width
+def _run(rows: Sequence[SeenRow], index: int) -> Sequence[SeenRow]:
+    """Return the rows from *index* to the next blank one."""
+    first = rows[index].number
+    end = next(
+        (
+            place
+            for place in range(index, len(rows))
+            if rows[place].number != first + place - index
+        ),
+        len(rows),
+    )
+    return rows[index:end]
+
+
+def _width(row: SeenRow) -> int:
+    return len(row.cells)
+
+
+def _is_surer(
+    rows: Sequence[SeenRow], merges: Sequence[Range], found: int, later: int
+) -> bool:
+    """Tell whether the row *later* is the header, and *found* a title or a label.
+
+    Names stand above other things than words. A title has fewer cells than they, right
+    above them; pairs of label and value are fewer than the records behind a blank row.
+    """
+    title, names = _run(rows, found), _run(rows, later)
+    typed = _typed_below(names)
+    if not typed:
+        return False
+    if rows[later].number == rows[found].number + 1:
+        is_wider = rows[found].cells.keys() < rows[later].cells.keys()
+        return is_wider and typed >= SURE_ROWS and not _groups(rows[found], merges)
+    are_pairs = all(_width(row) <= PAIR for row in title) and len(title) < len(names)
+    return later >= found + len(title) and are_pairs and _typed_below(title) < SURE_ROWS
+
+
+def _typed_below(run: Sequence[SeenRow]) -> int:
+    """Return how many of the rows below a row of words have something else in one.
+
+    The column must have words in none of them.
+    """
+    most = 0
+    for column, (_, kind) in run[0].cells.items():
+        kinds = [row.cells[column][1] for row in run[1:] if column in row.cells]
+        if kind == Kind.TEXT and Kind.TEXT not in kinds:
+            most = max(most, len(kinds))
+    return most
+
+
+def _is_counted(row: SeenRow, below: Sequence[SeenRow]) -> bool:
+    """Tell whether a row is a name and then years or 1, 2, 3, above other numbers."""
+    cells = [row.cells[column] for column in sorted(row.cells)]
+    if cells[0][1] != Kind.TEXT or len(cells) == 1:
+        return False
+    counted = [str(number) for number in range(1, len(cells))]
+    if [text for text, _ in cells[1:]] == counted and len(counted) >= SEVERAL:
+        return all(kind == Kind.NUMBER for _, kind in cells[1:])
+    if not all(_is_year(*cell) for cell in cells[1:]):
+        return False
+    years = row.cells.keys() - {min(row.cells)}
+    others = (each.cells[c] for each in below for c in years & each.cells.keys())
+    return not all(_is_year(*cell) for cell in others)
 
 
 def _groups(row: SeenRow, merges: Iterable[Range]) -> bool:

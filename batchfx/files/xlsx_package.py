@@ -11,6 +11,7 @@ import posixpath
 import struct
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple, NoReturn, Self
 from urllib.parse import unquote
@@ -24,6 +25,8 @@ DIRECTORY_LIMIT = 4 * 1024**2  # bytes of the archive's list of parts
 CHUNK = 128 * 1024
 
 OLE_MAGIC = bytes.fromhex("D0CF11E0A1B11AE1")
+CONTAINER_HEADER = 512
+SECTOR_SHIFT, DIRECTORY = 30, 48  # in an OLE file's header, [MS-CFB] 2.2
 ENCRYPTED_STREAM = "EncryptedPackage".encode("utf-16-le")  # MS-OFFCRYPTO 2.3.4.4
 ENCRYPTED_FLAG = 0x1
 RELATIONSHIP = frozenset({"Relationship"})
@@ -66,9 +69,10 @@ class Package:
             self._archive = zipfile.ZipFile(BoundedReads(source))
         except ZIP_FAULTS as error:
             _refuse("the list of its parts at the end of the file", error)
-        self._parts = {
-            part_key(entry.filename): entry for entry in self._archive.infolist()
-        }
+        files = [each for each in self._archive.infolist() if not each.is_dir()]
+        self._parts = {part_key(entry.filename): entry for entry in files}
+        if len(self._parts) < len(files):
+            _refuse_repeated([part_key(entry.filename) for entry in files])
 
     def __enter__(self) -> Self:
         return self
@@ -185,6 +189,15 @@ def _refuse(place: str, error: BaseException) -> NoReturn:
     raise SourceError("corrupt", message) from error
 
 
+def _refuse_repeated(parts: list[str]) -> NoReturn:
+    part = Counter(parts).most_common(1)[0][0]
+    message = (
+        f"The workbook has two parts called '{part}', and programs differ in which of "
+        "them they show. Open the file in Excel and save it."
+    )
+    raise SourceError("corrupt", message, part=part)
+
+
 def _check_start(source: BinaryIO) -> None:
     source.seek(0)
     start = source.read(len(OLE_MAGIC))
@@ -199,7 +212,16 @@ def _check_start(source: BinaryIO) -> None:
 
 
 def _refuse_container(source: BinaryIO) -> NoReturn:
-    """Tell an encrypted workbook from an old one; both are OLE files."""
+    """Tell an encrypted workbook from an old one, or a rest of one; all are OLE."""
+    source.seek(0)
+    head, size = source.read(CONTAINER_HEADER), source.seek(0, 2)
+    if _is_cut(head, size):
+        message = (
+            f"The file is an older Office document or a workbook with a password, and "
+            f"is cut off: there are only {size} bytes of it. Get the file again."
+        )
+        raise SourceError("corrupt", message)
+    source.seek(0)
     tail = b""
     while chunk := source.read(CHUNK):
         if ENCRYPTED_STREAM in tail + chunk:
@@ -211,3 +233,12 @@ def _refuse_container(source: BinaryIO) -> NoReturn:
         "Save or export the table as .xlsx or .csv."
     )
     raise SourceError("unsupported_format", message, found="xls")
+
+
+def _is_cut(head: bytes, size: int) -> bool:
+    """Tell whether an OLE file ends before the directory of its streams."""
+    if len(head) < CONTAINER_HEADER:
+        return True
+    (shift,) = struct.unpack_from("<H", head, SECTOR_SHIFT)
+    (sector,) = struct.unpack_from("<I", head, DIRECTORY)
+    return size < (int(sector) + 2) << min(int(shift), 16)

@@ -37,8 +37,8 @@ CONTEXT_ROWS = 10  # above a stated header, for names of groups of columns
 class Choice:
     """The sheet to read, its part, and the other visible sheets with content.
 
-    *top* are its first rows, where they had to be looked at; *reason* says why it is
-    this one.
+    Where it has a single row, hidden ones with more are among these. *top* are its
+    first rows, where they had to be looked at; *reason* says why it is this one.
     """
 
     sheet: Sheet
@@ -109,6 +109,10 @@ def choose_sheet(
     chosen = next(iter(main or likely))
     others = tuple(sheet.name for sheet in visible if sheet is not chosen)
     reason = _reason(chosen, others, tables, likely)
+    if len(visible[chosen]) == 1:  # what is no table gives way to hidden ones
+        others += tuple(
+            each.name for each, top in tops.items() if not each.visible and len(top) > 1
+        )
     return Choice(chosen, chosen.part or "", reason, others, visible[chosen])
 
 

@@ -11,15 +11,18 @@ from __future__ import annotations
 import math
 import re
 from datetime import date, datetime, time, timedelta
-from decimal import Decimal
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 CANONICAL = re.compile(r"(?:0|-?[1-9][0-9]*)(?:\.[0-9]*[1-9])?")
-SURE_LENGTH = 16  # 15 digits and a point: surely the shortest for its value
+SURE_LENGTH = 16  # 15 digits and a point
 INTEGER = re.compile(r"-?[1-9][0-9]{0,399}")
 NUMBER = re.compile(
     r"[ \t\r\n]*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?[ \t\r\n]*"
 )
 NUMBER_LENGTH = 400
+LONG_FRACTION = re.compile(r"(?<=:[0-9]{2})[.,]([0-9]{7,40})")  # no whole microseconds
+SHOWN = Context(prec=15, rounding=ROUND_HALF_EVEN)  # the digits that a sheet shows
+CALCULATED = 10  # digits before the point, up to which more than 15 are a calculation's
 
 DAY_MILLISECONDS = 86_400_000
 LAST_DAY = 2_958_465  # 9999-12-31 in the 1900 system
@@ -30,23 +33,26 @@ EPOCH = date(1899, 12, 30)
 
 
 def number_text(text: str) -> str | None:
-    """Return the shortest decimal text of a stored number, without exponent.
+    """Return the decimal text of a stored number, without exponent and idle zeros.
 
-    Digits of a whole number stay as they are stored, however many. None when *text*
-    is no finite number.
+    Its digits are those that are stored. What has more than a sheet shows is rounded to
+    these if it is what binary arithmetic left of a shorter number (1234.5599999999999):
+    if its point is behind the tenth digit or before, or the shorter number is kept as
+    the same binary one. None when *text* is no finite number.
     """
     if CANONICAL.fullmatch(text) and len(text) <= SURE_LENGTH:
         return text
     if INTEGER.fullmatch(text):
         return text
-    number = read_float(text)
-    if number is None:
-        return None
-    shortest = repr(number)
-    if "e" in shortest:
-        shortest = format(Decimal(shortest), "f")
-    shortest = shortest.removesuffix(".0")
-    return "0" if shortest == "-0" else shortest
+    binary = read_float(text)
+    if not binary:  # not even the least
+        return None if binary is None else "0"
+    number = Decimal(text.strip())
+    shown = SHOWN.plus(number)
+    if number.adjusted() < CALCULATED or float(shown) == binary:
+        number = shown
+    plain = format(number, "f")
+    return plain.rstrip("0").rstrip(".") if "." in plain else plain
 
 
 def read_float(text: str) -> float | None:
@@ -102,6 +108,10 @@ def iso_text(text: str) -> str | None:
     nothing of what the cell shows.
     """
     stripped = text.strip()
+    if fraction := LONG_FRACTION.search(stripped):
+        whole = stripped[: fraction.start()] + stripped[fraction.end() :]
+        rest = timedelta(milliseconds=round(Decimal(f"0.{fraction[1]}") * 1000))
+        return _later(whole, rest)
     for read in (_date_of, _moment_of, _time_of):
         try:
             return read(stripped)
@@ -110,12 +120,27 @@ def iso_text(text: str) -> str | None:
     return None
 
 
+def _later(text: str, rest: timedelta) -> str | None:
+    """Return the moment or time in *text*, with *rest* added."""
+    try:
+        clock = time.fromisoformat(text)
+    except ValueError:
+        try:
+            return _shown(datetime.fromisoformat(text) + rest)
+        except (ValueError, OverflowError):
+            return None
+    return (datetime.combine(EPOCH, clock) + rest).timetz().isoformat()
+
+
 def _date_of(text: str) -> str:
     return date.fromisoformat(text).isoformat()
 
 
 def _moment_of(text: str) -> str:
-    moment = datetime.fromisoformat(text)
+    return _shown(datetime.fromisoformat(text))
+
+
+def _shown(moment: datetime) -> str:
     if moment.utcoffset() == timedelta():
         moment = moment.replace(tzinfo=None)
     if moment.tzinfo is None and moment.time() == time():

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from batchfx.files.xlsx_header import SeenRow
+from batchfx.files.xlsx_notes import Profile, kinds_in
 from batchfx.files.xlsx_references import column_letters, row_ranges
+from batchfx.model.blocks import Kind
 from batchfx.model.issues import Issue, Level, Phase
 
 NAMED_RANGES = 5
 NAMED_ROWS = 20
 NAMED_CELLS = 5
+PLAIN = frozenset({Kind.TEXT, Kind.EMPTY})
 HIDDEN = {
     "read": "What is hidden is read like the rest.",
     "skip": "What is hidden is left out, as was asked for.",
@@ -38,6 +42,42 @@ def above_warnings(rows: Sequence[int], header_row: int) -> Iterator[Issue]:
             f"{subject} above it {_are(len(rows))} left out."
         )
         yield _warning("rows_above_header", message, rows=list(rows))
+
+
+def nameless_warnings(columns: Sequence[int]) -> Iterator[Issue]:
+    """Yield a warning for each of the *columns* with content that have no name."""
+    for column in columns:
+        message = (
+            f"Column {column_letters(column)} has data but no name, so it can't be "
+            "imported."
+        )
+        yield _warning("nameless_column", message, column=column + 1)
+
+
+def emptiness_warnings(sheet: str, *, empty: bool) -> Iterator[Issue]:
+    """Yield a warning that the table is *empty*."""
+    if empty:
+        message = f"Sheet '{sheet}' has a header and no rows below it."
+        yield _warning("no_rows", message, sheet=sheet)
+
+
+def second_table_warnings(
+    rows: Sequence[SeenRow], columns: Sequence[int], profile: Profile
+) -> Iterator[Issue]:
+    """Yield a warning that names of other columns stand in one of the *rows*.
+
+    These are words alone, behind a blank row and above another one that isn't, where
+    the table has something else than words.
+    """
+    for before, row, below in zip(rows, rows[1:], rows[2:], strict=False):
+        kinds = kinds_in(row, columns)
+        apart = before.number + 1 < row.number == below.number - 1
+        if apart and PLAIN.issuperset(kinds) and not profile.fits(kinds):
+            message = (
+                f"Row {row.number}, behind a blank row, seems to begin another table. "
+                "Move that one to a sheet of its own; it is not read as one."
+            )
+            yield _warning("second_table", message, row=row.number)
 
 
 def hidden_row_warnings(

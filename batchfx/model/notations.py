@@ -61,12 +61,18 @@ class Notation:
     unsettled: tuple[str, ...] = ()
 
     def over(self, other: Notation) -> Notation:
-        """Return this notation, with what it leaves unsaid taken from *other*."""
+        """Return this notation, with what it leaves unsaid taken from *other*.
+
+        Of what texts stand for, each text is a thing said of its own.
+        """
+        stated: dict[str, Any]
         stated = {
             each.name: value
             for each in fields(self)
             if (value := getattr(self, each.name)) not in UNSAID
         }
+        if self.values and other.values:
+            stated["values"] = {**other.values, **self.values}
         return replace(other, **stated)
 
     def dump(self) -> dict[str, Any]:

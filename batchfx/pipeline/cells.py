@@ -181,7 +181,10 @@ def _kinds(column: FieldColumn, places: pl.Series) -> list[str]:
     if column.kinds is None or column.position is None:
         return [Kind.TEXT] * len(places)
     kinds = column.kinds.gather(places).str.slice(column.position, 1)
-    return [kind or Kind.TEXT for kind in kinds.to_list()]
+    found = [kind or Kind.TEXT for kind in kinds.to_list()]
+    if Kind.CODE in column.field.reader.doubtful:
+        return found
+    return [Kind.NUMBER if kind == Kind.CODE else kind for kind in found]
 
 
 def _read_one(

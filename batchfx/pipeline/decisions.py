@@ -17,12 +17,17 @@ from batchfx.model.blocks import FAULTS, KINDS, Kind
 from batchfx.model.issues import Issue
 from batchfx.model.notations import Notation
 from batchfx.pipeline import days, number_evidence
-from batchfx.pipeline.numbers import mark_of
+from batchfx.pipeline.numbers import COMMA, POINT, mark_of
+from batchfx.pipeline.orders import IN_WORDS, ORDERS
 from batchfx.pipeline.plan import DATED, NUMERIC, FieldPlan, RowPlan
 from batchfx.pipeline.texts import prepared
+from batchfx.pipeline.written_days import DATE_ORDER
 
 PLAIN = Notation()
+# The codes of the issues by which a file's values ask how they are written.
+QUESTIONS = frozenset({"ambiguous_number", "ambiguous_date", "two_digit_year"})
 WITH_DAYS = DATED - {"time"}
+WRITTEN = WITH_DAYS | NUMERIC
 
 # A cell of these holds a binary double, of which a sheet shows and keeps 15 digits.
 SHEETS = frozenset({"xlsx", "xls", "xlsb", "ods"})
@@ -97,20 +102,24 @@ def stated(
     """
     columns = columns or {}
     kept = Notation(digits=SHEET_DIGITS) if source_format in SHEETS else PLAIN
-    return {
-        name: columns.get(name, PLAIN)
-        .over(user)
-        .over(each.column.notation)
-        .over(declared)
-        .over(kept)
-        for name, each in plan.fields.items()
-    }
+    usual = user.over(declared).over(kept)
+    found: dict[str, Notation] = {}
+    for name, each in plan.fields.items():
+        own = each.column.notation
+        if name not in columns and own == PLAIN:
+            found[name] = usual
+        else:
+            said = columns.get(name, PLAIN).over(user)
+            found[name] = said.over(own).over(declared).over(kept)
+    return found
 
 
 def undecided(plan: RowPlan, given: Mapping[str, Notation]) -> tuple[str, ...]:
     """Return the fields whose values `gather` would look at."""
     return tuple(
-        each.name for each in plan.fields.values() if _is_open(each, _said(each, given))
+        each.name
+        for each in plan.fields.values()
+        if each.kind in WRITTEN and _is_open(each, _said(each, given))
     )
 
 
@@ -180,8 +189,88 @@ def explain(
     return told
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """How a column is written, where later values contradict what was decided.
+
+    *name* is that of the notation's entry, *code* that of the values it is asked of.
+    The column is *read* in one way and *found* in another, both in words; *others* are
+    the entries that would be otherwise, and *choices* the answers.
+    """
+
+    name: str
+    code: str
+    read: str
+    found: str
+    others: tuple[Mapping[str, Any], ...]
+    choices: tuple[str, ...]
+
+
+def contradicted(
+    plan: RowPlan,
+    evidence: Evidence,
+    read: Mapping[str, Notation],
+    given: Mapping[str, Notation],
+) -> dict[str, Question]:
+    """Return the fields of which *evidence* tells otherwise than they are *read*.
+
+    As `decide` does it, a clear majority of the values would settle the question.
+    """
+    found: dict[str, Question] = {}
+    for name, each in plan.fields.items():
+        notation, counts = _said(each, read), evidence.of(name)
+        own = _decided(each, counts, _said(each, given))
+        ask = _other_order if each.kind in WITH_DAYS else _other_mark
+        question = ask(counts, notation, own)
+        if question is not None:
+            found[name] = question
+    return found
+
+
+def _other_mark(
+    counts: Mapping[str, int], read: Notation, own: Notation
+) -> Question | None:
+    mark = mark_of(read)
+    if mark is None or mark_of(own) == mark:
+        return None
+    other = number_evidence.OTHER[mark]
+    if not counts.get(number_evidence.NAMES[other]):
+        return None
+    thousands = None if read.thousands == other else read.thousands
+    return Question(
+        number_evidence.DECIMAL,
+        "ambiguous_number",
+        f"with a decimal {number_evidence.NAMES[mark]}",
+        f"with a decimal {number_evidence.NAMES[other]}",
+        ({"decimal": other, "thousands": thousands},),
+        (POINT, COMMA),
+    )
+
+
+def _other_order(
+    counts: Mapping[str, int], read: Notation, own: Notation
+) -> Question | None:
+    order = read.date_order
+    sets = [set(key.split()) for key in counts if set(key.split()) <= set(ORDERS)]
+    if order is None or own.date_order == order or all(order in each for each in sets):
+        return None
+    others = [each for each in ORDERS if any(each in orders for orders in sets)]
+    others = [each for each in others if each != order]
+    return Question(
+        DATE_ORDER,
+        "ambiguous_date",
+        f"as {IN_WORDS[order]}",
+        f"as {' or '.join(IN_WORDS[each] for each in others)}",
+        tuple({"date_order": each} for each in others),
+        (order, *others),
+    )
+
+
 def _said(each: FieldPlan, given: Mapping[str, Notation]) -> Notation:
-    return replace(given.get(each.name, PLAIN).over(each.column.notation), unsettled=())
+    found, own = given.get(each.name, PLAIN), each.column.notation
+    if own != PLAIN:
+        found = found.over(own)
+    return replace(found, unsettled=()) if found.unsettled else found
 
 
 def _is_open(each: FieldPlan, said: Notation) -> bool:
@@ -208,7 +297,8 @@ def _texts(
     given: Mapping[str, Notation],
 ) -> Iterator[tuple[FieldPlan, pl.Series]]:
     """Yield each undecided field with its text cells; broken records are left out."""
-    names = [name for name in undecided(plan, given) if name in frame.columns]
+    columns = {*frame.columns}  # Polars makes the list anew each time
+    names = [name for name in undecided(plan, given) if name in columns]
     if not names:
         return
     if FAULTS in frame.columns and frame[FAULTS].null_count() < frame.height:

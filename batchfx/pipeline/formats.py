@@ -1,14 +1,13 @@
 """Formats in the letters of ``strptime``.
 
-Days, months and hours may lack their leading zero, a year has four digits. A two-digit
-year is what ``strptime`` takes it for (69 to 99 are 1969 to 1999, 00 to 68 are 2000 to
-2068), unless a window of years is stated.
+Days, months and hours may lack their leading zero, a year has four digits. What a
+two-digit year is, a stated window of years tells: never the one of ``strptime``.
 """
 
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import date, datetime
 
 from batchfx.pipeline.years import CENTURY, Window, year_of
 
@@ -32,6 +31,7 @@ WORDS = {
     "z": "+hh:mm",
     "%": "%",
 }
+SAMPLE = date(1999, 12, 31)
 DAYS = set("djxcUWVuwaA")
 MONTHS = set("mbB")
 
@@ -53,6 +53,13 @@ def names_day(written: str) -> bool:
     return bool(found & {"x", "c"}) or (
         bool(found & {"Y", "y"}) and (by_month or "j" in found)
     )
+
+
+def has_short_year(written: str) -> bool:
+    """Tell whether a format has the year in two digits."""
+    found = letters(written)
+    local = (f"%{letter}" for letter in sorted(found & {"x", "c"}))
+    return "y" in found or any(SAMPLE.strftime(each).find("1999") < 0 for each in local)
 
 
 def names_time_alone(written: str) -> bool:
@@ -86,11 +93,12 @@ def clashes(written: str) -> bool:
 def parsed(text: str, written: str, window: Window | None = None) -> datetime | None:
     """Return what the format makes of *text*; None where it doesn't fit.
 
-    The moment has no zone unless the format has one.
+    The moment has no zone unless the format has one. Without a *window* of years, the
+    century of a two-digit year means nothing.
     """
     try:
         moment = datetime.strptime(text, written) if text.isascii() else None  # noqa: DTZ007 - the field's rules say whether it must have one
-        if moment is None or window is None or "y" not in letters(written):
+        if moment is None or window is None or not has_short_year(written):
             return moment
         digits = moment.year % CENTURY
         return moment.replace(year=year_of(digits, moment.month, moment.day, window))

@@ -7,7 +7,7 @@ between: what reads plain numbers and dates, and what judges them, sees only tho
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import polars as pl
@@ -18,6 +18,10 @@ from batchfx.pipeline.plan import FieldPlan, RowPlan
 from batchfx.pipeline.records import Records
 from batchfx.pipeline.rules import text_name
 from batchfx.pipeline.texts import prepared
+
+# Fields of a query: what Polars keeps of one grows with them, and a file may have
+# thousands of columns.
+AT_ONCE = 500
 
 
 def columns_of(
@@ -30,19 +34,47 @@ def columns_of(
     """Return the column of every field of *plan*, in the plan's order."""
     fields = list(plan.fields.values())
     names = frozenset(frame.columns)  # Polars makes the list anew each time
-    present = [field for field in fields if field.name in names]
     kinds = frame[KINDS] if KINDS in names else None
     if kinds is not None and kinds.null_count() == frame.height:
         kinds = None
-    text = frame.select(_text(field, records, frame.height) for field in present)
+    height = frame.height
+    found: list[FieldColumn] = []
+    for start in range(0, len(fields), AT_ONCE):
+        part = fields[start : start + AT_ONCE]
+        present = [field for field in part if field.name in names]
+        text = frame.select(_text(field, records, height) for field in present)
+        read = {
+            column.field.name: column
+            for column in _columns(
+                present, text, kinds, positions, records=records, now=now
+            )
+        }
+        found += [
+            read.get(field.name) or absent(field, height, records.blocked(field.name))
+            for field in part
+        ]
+    return found
+
+
+def _columns(
+    present: Sequence[FieldPlan],
+    text: pl.DataFrame,
+    kinds: pl.Series | None,
+    positions: Mapping[str, int],
+    *,
+    records: Records,
+    now: datetime,
+) -> list[FieldColumn]:
+    """Return the columns of the fields whose *text* there is."""
     if kinds is not None:
         text = text.with_columns(kinds)
     known = positions if kinds is not None else {}
     plain = text.with_columns(_plain(f, known) for f in present if f.reader.plainly)
     typed = plain.with_columns(_typed(field, known) for field in present)
-    masks = typed.with_columns(
-        text[text_name(f.name)].alias(_cell_name(f)) for f in present
-    ).select(mask for field in present for mask in _masks(field, now))
+    cells = [text[text_name(f.name)].alias(_cell_name(f)) for f in present]
+    masks = typed.hstack(cells).select(
+        mask for field in present for mask in _masks(field, now)
+    )
     return [
         FieldColumn(
             field=field,
@@ -57,9 +89,7 @@ def columns_of(
             position=positions.get(field.name),
             blocked=records.blocked(field.name),
         )
-        if field.name in names
-        else absent(field, frame.height, records.blocked(field.name))
-        for field in fields
+        for field in present
     ]
 
 

@@ -15,6 +15,7 @@ from batchfx.pipeline.headers import (
     Search,
     listed,
     map_option,
+    names_of,
     shorten,
 )
 from batchfx.pipeline.likeness import folded
@@ -33,9 +34,12 @@ def missing(search: Search, fields: Sequence[str], saved: Saved | None) -> Sourc
         f" Is '{shorten(header)}' meant? Then add {map_option(header, name)}."
         for name, header in proposed.items()
     ]
+    taken = _taken_away(search, fields)
+    has = "The file has" if taken else "It has"
+    lacking = f"No {noun} is left for" if taken else f"The file has no {noun}"
     message = (
-        f"The file has no {noun} {wanted}.{_as_saved(saved, fields)}"
-        f"{''.join(hints)} It has: {listed(search.header)}."
+        f"{lacking} {wanted}.{taken}"
+        f"{_as_saved(saved, fields)}{''.join(hints)} {has}: {listed(search.header)}."
     )
     return SourceError(
         "missing_column", message, fields=list(fields), suggestions=proposed
@@ -107,6 +111,22 @@ def drift(search: Search, saved: Saved) -> list[Issue]:
         "suggestions": proposed,
     }
     return [_warning("mapping_drift", message, kept)]
+
+
+def _taken_away(search: Search, fields: Sequence[str]) -> str:
+    """Return which columns of the *fields* the mapping made something else."""
+    told = []
+    for name in fields:
+        names = names_of(name, search.columns[name])
+        for place in filter(search.is_taken, search.called(names, exactly=False)):
+            header = search.header[place]
+            other = next((f for f, p in search.positions.items() if p == place), None)
+            what = f"is '{other}'" if other else "is left out"
+            told.append(
+                f" By the mapping, '{shorten(header)}' {what}: say "
+                f"{map_option(header, name)} instead."
+            )
+    return "".join(told)
 
 
 def _as_saved(saved: Saved | None, fields: Collection[str]) -> str:

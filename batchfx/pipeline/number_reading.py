@@ -50,7 +50,7 @@ def integers(notation: Notation) -> Reader:
 
 def decimals(scale: int, notation: Notation) -> Reader:
     """Read decimal numbers exactly; Polars holds those of *scale* places or fewer."""
-    return _written(decimal_reader(scale), notation, _exact)
+    return _written(decimal_reader(scale, notation.digits), notation, _exact)
 
 
 def floats(notation: Notation) -> Reader:

@@ -30,7 +30,7 @@ SIGNS = {POINT: r"\.", COMMA: ",", " ": BLANK, "'": APOSTROPHE}
 # Rarer ones, that group only where they are named.
 RARE_SIGNS = {"_": "_", "\u00b7": "\u00b7", "`": "`", "\u00b4": "\u00b4"}
 
-MINUS = "[-\u2010\u2011\u2012\u2013\u2212\ufe63]"
+MINUS = "[-\u2010\u2011\u2012\u2013\u2212\ufe63\uff0d]"
 SIGN = rf"(?:\+|{MINUS})"
 NO_CENTS = r"[-\u2012\u2013\u2014]{1,2}"  # 250,- and 250,--
 WITHIN = r"[0-9.,'\u2019\u02bc \u00a0\u2007\u2009\u202f_\u00b7`\u00b4]"

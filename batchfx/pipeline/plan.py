@@ -125,6 +125,8 @@ class FieldPlan:
         What it leaves unsaid is as the field's `Column` says. Text that only Pydantic
         reads is prepared accordingly, but read as ever.
         """
+        if notation == self.notation:
+            return self
         said = notation.over(self.column.notation)
         if said == self.notation:
             return self

@@ -30,6 +30,7 @@ from pydantic_core import (
 
 from batchfx.model.blocks import Kind
 from batchfx.model.issues import Phase
+from batchfx.pipeline.sheet_numbers import CALCULATED, is_too_long, long_form
 from batchfx.pipeline.suggestions import number_in_ascii, plain_integer, plain_uuid
 
 # What `str.strip_chars` of Polars takes away: Unicode's White_Space. Python's own
@@ -181,7 +182,7 @@ def text_reader(leaf: Mapping[str, Any], digits: int | None = None) -> Reader:
         text = cell.str.strip_chars() if strips else cell
         lost = text.str.contains_any(list(POWERS))
         if digits is not None:
-            lost |= text.str.contains(rf"^-?[0-9]{{{digits + 1},}}$")
+            lost |= text.str.contains(long_form(digits))
         text = pl.when(~lost).then(text)
         if cased is None:
             return text
@@ -195,8 +196,14 @@ def text_reader(leaf: Mapping[str, Any], digits: int | None = None) -> Reader:
                 "The cell holds a date or a time, so its text is not what the sheet "
                 "shows; format the cell as text and write it again",
             )
+        if kind == Kind.CODE:
+            return Complaint(
+                "leading_zero_risk",
+                "The sheet shows this number with zeros or other signs that the cell "
+                "doesn't hold; format the cell as text and write what is shown",
+            )
         text = text.strip(BLANKS) if strips else text
-        is_long = digits is not None and _too_long(text, kind, digits)
+        is_long = digits is not None and is_too_long(text, kind, digits)
         return precision_lost() if is_long or re.match(ROUNDED, text) else text
 
     return Reader(
@@ -206,7 +213,7 @@ def text_reader(leaf: Mapping[str, Any], digits: int | None = None) -> Reader:
         read,
         exactly(str),
         trims=False,
-        doubtful=Kind.DATE + Kind.DURATION,
+        doubtful=Kind.DATE + Kind.DURATION + Kind.CODE,
         finish=_casing(cased) if cased else None,
     )
 
@@ -220,15 +227,6 @@ def _casing(
     return lambda series: series.str.to_uppercase(), change.validate_python
 
 
-def _too_long(text: str, kind: str, digits: int) -> bool:
-    """Tell whether a cell has a whole number of more digits than its source keeps.
-
-    A fraction has as many as its calculation left: nobody entered those.
-    """
-    figures = text.removeprefix("-")
-    return kind == Kind.NUMBER and figures.isdigit() and len(figures) > digits
-
-
 def integer_reader(digits: int | None = None) -> Reader:
     """Read whole numbers of any length; of number cells, those of so many *digits*."""
 
@@ -239,7 +237,7 @@ def integer_reader(digits: int | None = None) -> Reader:
         return pl.when(sure).then(cell).cast(pl.Int64, strict=False)
 
     def read(text: str, kind: str) -> Any:
-        if digits is not None and _too_long(text, kind, digits):
+        if digits is not None and is_too_long(text, kind, digits):
             return precision_lost()
         return _integer(text, kind)
 
@@ -274,14 +272,21 @@ def _sheet_number(text: str) -> Decimal | None:
     return number if abs(number.adjusted()) <= LARGEST_EXPONENT else None
 
 
-def decimal_reader(scale: int) -> Reader:
-    """Read decimal numbers exactly; Polars holds those of *scale* places or fewer."""
+def decimal_reader(scale: int, digits: int | None = None) -> Reader:
+    """Read decimal numbers exactly; Polars holds those of *scale* places or fewer.
+
+    Of number cells, those of so many *digits* are read, and fractions that a
+    calculation left.
+    """
     places = rf"[0-9]{{1,{scale}}}0*" if scale else "0+"
     sure = rf"^[+-]?[0-9]+(?:\.{places})?$"
     dtype = pl.Decimal(DIGITS, scale)
 
     def typed(cell: pl.Expr) -> pl.Expr:
         short = cell.str.len_bytes() <= EXACT_DIGITS
+        if digits is not None:
+            kept = cell.str.len_bytes() <= digits
+            short &= kept | cell.str.contains(CALCULATED)
         sound = pl.when(cell.str.contains(sure) & short).then(cell)
         return sound.cast(dtype, strict=False)
 
@@ -293,8 +298,13 @@ def decimal_reader(scale: int) -> Reader:
         decimals = -int(exponent) - spare
         return decimals <= scale and len(digits) + int(exponent) <= DIGITS - scale
 
+    def read(text: str, kind: str) -> Any:
+        if digits is not None and is_too_long(text, kind, digits):
+            return precision_lost()
+        return _decimal(text, kind)
+
     return Reader(
-        "decimal", dtype, typed, _decimal, fits, values=each(Decimal), from_text=True
+        "decimal", dtype, typed, read, fits, values=each(Decimal), from_text=True
     )
 
 

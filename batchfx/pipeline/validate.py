@@ -206,7 +206,8 @@ def _with_hooks(
 def _issues(
     plan: RowPlan, frame: pl.DataFrame, found: Mapping[str | None, list[Found]]
 ) -> list[tuple[int, Issue]]:
-    names = [n for n, column in plan.columns.items() if n in frame.columns]
+    columns = {*frame.columns}  # Polars makes the list anew each time
+    names = [name for name in plan.columns if name in columns]
     secrets = [name for name in names if plan.columns[name].sensitive]
     issues: list[tuple[int, Issue]] = []
     for name, complaints in found.items():

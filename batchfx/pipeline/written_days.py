@@ -12,6 +12,7 @@ from batchfx.model.notations import Notation
 from batchfx.pipeline.clocks import clock_of
 from batchfx.pipeline.formats import (
     clashes,
+    has_short_year,
     in_words,
     names_day,
     other_than_iso,
@@ -120,13 +121,15 @@ class Writing:
 
     def by_format(self, text: str) -> datetime | Complaint | None:
         """Return what the formats make of *text*; None where none fits."""
-        moments = [
-            moment
-            for each in self.formats
-            if (moment := parsed(text, each, self.window)) is not None
-        ]
+        found = [(parsed(text, each, self.window), each) for each in self.formats]
+        moments = [moment for moment, _ in found if moment is not None]
         if not moments:
             return None
+        if self.window is None:
+            for moment, each in found:
+                if moment is not None and has_short_year(each):
+                    year = f"{moment.year % CENTURY:02}"
+                    return self._two_digits(Parts(year, moment.month, moment.day))
         days = {moment.date() for moment in moments} | self._otherwise(text)
         if len(days) > 1:
             return self._ambiguous(sorted(days))
@@ -165,7 +168,8 @@ class Writing:
         days = [day_of(parts, self.window) for parts in found.values()]
         choices = sorted({day for day in days if day is not None})
         if self.formats and order is None:  # another form than the stated ones
-            return self.no_day(choices[0] if len(choices) == 1 else None)
+            is_sure = len(choices) == 1 and None not in days
+            return self.no_day(choices[0] if is_sure else None)
         if is_short(found) and self.window is None:
             return self._two_digits(None)
         if len(choices) != 1:

@@ -169,11 +169,19 @@ def issues_of(
     return found
 
 
-def file_issues(connection: Connection, key: BatchKey) -> list[Issue]:
-    """Return what was noticed about the file as a whole."""
+def file_issues(
+    connection: Connection, key: BatchKey, attempt: int, passing: Collection[str] = ()
+) -> list[Issue]:
+    """Return what was noticed about the file as a whole, as of *attempt*.
+
+    What earlier attempts noticed is left out where it kept the file out then, or has
+    one of the *passing* codes: these are noticed anew where they still hold.
+    """
+    stays = sa.and_(ISSUE.c.level != Level.ERROR.value, ISSUE.c.code.not_in(passing))
     statement = (
         sa.select(*(ISSUE.c[name] for name in ISSUE_COLUMNS))
         .where(ISSUE.c.batch == scope(key), ISSUE.c.row.is_(None))
+        .where(sa.or_(ISSUE.c.attempt >= attempt, stays))
         .order_by(ISSUE.c.id)
     )
     return [_issue(row) for row in connection.execute(statement)]

@@ -16,6 +16,7 @@ import polars as pl
 from sqlalchemy.engine import Connection
 
 from batchfx.importer import Context
+from batchfx.model.issues import Issue
 from batchfx.model.verdicts import Decision, Outcome, Verdict
 from batchfx.pipeline.validate import Validated
 from batchfx.tables.declaration import TableImporter
@@ -23,6 +24,7 @@ from batchfx.tables.driver import record_ids
 from batchfx.tables.ledger import Ledger
 from batchfx.tables.lookups import (
     Made,
+    accuse_lost,
     any_made,
     circle,
     let_pass,
@@ -82,7 +84,26 @@ def write_rows(
     while places:
         written = settle(connection, ledger, places, dry_run=dry_run)
         places = ledger.release(written)
-    return conclude(ledger, final=last_round, dry_run=dry_run)
+    decision = conclude(ledger, final=last_round, dry_run=dry_run)
+    lost = _lost(connection, type(importer), validated, ~validated.sound)
+    return replace(decision, issues=[*decision.issues, *lost]) if lost else decision
+
+
+def _lost(
+    connection: Connection,
+    importer: type[TableImporter[Any]],
+    validated: Validated,
+    faulty: pl.Series,
+) -> list[Issue]:
+    """Return what is wrong with the names in rows that are faulty anyway.
+
+    A person is told of all that is wrong with a row at once.
+    """
+    if not importer.target.lookups or not faulty.any():
+        return []
+    ledger, _ = read_rows(importer, validated, faulty, (), connection.dialect)
+    accuse_lost(connection, ledger)
+    return [issue for issues in ledger.issues.values() for issue in issues]
 
 
 def settle(

@@ -55,6 +55,7 @@ class TableImporter(Importer[Row], abstract=True):
         columns = _columns(cls, mapper, table)
         match = _match(cls)
         lookups = _lookups(cls, columns)
+        _refuse_misread(cls, lookups)
         _refuse_kinds(cls, columns, lookups)
         cls.target = Target(
             table=table,
@@ -223,13 +224,29 @@ def _lookup(
     return Lookup(table, column, keys[0], next(makers, None))
 
 
+def _refuse_misread(cls: Declared, lookups: Mapping[str, Lookup]) -> None:
+    for field, lookup in lookups.items():
+        annotation = cls.row_model.model_fields[field].annotation
+        differing = kinds.misread(annotation, lookup.attribute)
+        if differing is not None:
+            given, held = differing
+            message = (
+                f"{cls.__qualname__}: the field '{field}' is {given}, but its cells "
+                f"are names in {lookup.table.name}.{lookup.attribute.name}, which are "
+                f"{held}: '007' and '7' may be two of them, or one. Write "
+                f"Annotated[{held}, Column(lookup=...)], whatever the type of the key "
+                "that is stored."
+            )
+            raise DeclarationError(message)
+
+
 def _refuse_kinds(
     cls: Declared,
     columns: Mapping[str, sa.Column[Any]],
     lookups: Mapping[str, Lookup],
 ) -> None:
     for field, info in cls.row_model.model_fields.items():
-        if field in lookups:  # read as text, whatever the field's type
+        if field in lookups:  # the cell names a record by another column
             continue
         column = columns[field]
         expected = kinds.mismatch(info.annotation, column)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from enum import Enum
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin
 from uuid import UUID
@@ -22,6 +23,9 @@ NAMES = {
     time: "a time",
     UUID: "a UUID",
 }
+
+# What a text is read into that may be written in several ways.
+READ = (*NAMES, timedelta, bytes)
 
 # Which other kinds of field a column of a kind takes unchanged.
 ALSO = {
@@ -45,6 +49,22 @@ def mismatch(annotation: Any, column: sa.Column[Any]) -> tuple[str, str] | None:
     return given, wanted
 
 
+def misread(annotation: Any, column: sa.Column[Any]) -> tuple[str, str] | None:
+    """Return the types of a look-up's field and of its *column* where they differ.
+
+    007 and 7 are one number but two texts: a name must be read as exactly what the
+    column holds, in every choice of the field's type.
+    """
+    held = _python_type(column)
+    if held not in NAMES:
+        return None
+    for leaf in _leaves(annotation):
+        is_known = isinstance(leaf, type) and not issubclass(leaf, Enum)
+        if is_known and leaf is not held and any(map(leaf.__mro__.count, READ)):
+            return leaf.__name__, held.__name__
+    return None
+
+
 def is_name(column: sa.Column[Any]) -> bool:
     """Tell whether a cell's text can be compared with the values of *column*."""
     if isinstance(column.type, sa.Enum | sa.Uuid):
@@ -60,17 +80,22 @@ def is_bytes(column: sa.Column[Any]) -> bool:
 def _held(column: sa.Column[Any]) -> str | None:
     if isinstance(column.type, sa.Enum):
         return None
+    return NAMES.get(_python_type(column))
+
+
+def _python_type(column: sa.Column[Any]) -> Any:
     try:
-        held = column.type.python_type
+        return column.type.python_type
     except NotImplementedError:
         return None
-    return NAMES.get(held)
 
 
 def _leaves(annotation: Any) -> Iterator[Any]:
     """Yield the classes that *annotation* is made of, `None` left out."""
     if get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
+    annotation = getattr(annotation, "__value__", annotation)  # of a type alias
+    annotation = getattr(annotation, "__supertype__", annotation)  # of a NewType
     arguments = get_args(annotation)
     if not arguments:
         if annotation is not NoneType:

@@ -24,18 +24,38 @@ def look_up(connection: Connection, ledger: Ledger) -> None:
     file may make it.
     """
     for field, lookup in ledger.target.lookups.items():
-        names = ledger.values[field]
-        keys, doubtful = _keys(connection, lookup, names)
-        ledger.values[field] = [keys.get(name) for name in names]
-        missing = [p for p, n in enumerate(names) if n is not None and n not in keys]
+        missing = _look_up(connection, ledger, field)
         makers = _makers(ledger, lookup) if missing else {}
-        for place in missing:
-            if names[place] in doubtful:
-                ledger.accuse(place, ambiguous(ledger, place, field))
-            elif lookup.made_by is None:
+        for place, name in missing.items():
+            if lookup.made_by is None:
                 ledger.accuse(place, not_found(ledger, place, field))
             else:
-                ledger.wait(Wait(place, field, makers.get(str(names[place]))))
+                ledger.wait(Wait(place, field, makers.get(str(name))))
+
+
+def accuse_lost(connection: Connection, ledger: Ledger) -> None:
+    """Accuse rows, which are not to be written, of the names that no record has.
+
+    A name that a row of the same file may give to its record is no matter.
+    """
+    for field, lookup in ledger.target.lookups.items():
+        if lookup.made_by is None:
+            for place in _look_up(connection, ledger, field):
+                ledger.accuse(place, not_found(ledger, place, field))
+
+
+def _look_up(connection: Connection, ledger: Ledger, field: str) -> dict[int, Any]:
+    """Put keys in the place of a field's names; return those not found, by place."""
+    names = ledger.values[field]
+    if names.count(None) == len(names):
+        return {}
+    keys, doubtful = _keys(connection, ledger.target.lookups[field], names)
+    ledger.values[field] = [keys.get(name) for name in names]
+    lost = {p: n for p, n in enumerate(names) if n is not None and n not in keys}
+    for place, name in lost.items():
+        if name in doubtful:
+            ledger.accuse(place, ambiguous(ledger, place, field))
+    return {place: name for place, name in lost.items() if name not in doubtful}
 
 
 def any_made(field: str, names: set[str]) -> set[str]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 import subprocess
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 import openpyxl
+import polars as pl
 import pytest
 
 from batchfx.cli.application import run_command_line
@@ -274,15 +275,118 @@ def test_required_choices_and_uniqueness_can_be_asked_for(
     assert found.rows[4]["values"] == [None, "M", "1"]
 
 
-def test_choices_are_for_texts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("kind", "allowed", "values"),
+    [
+        ("integer", "[1,2]", {"1": 1, "02": 2, "3": None}),
+        ("decimal", "1,2.50", {"1.00": "1.00", "2.5": "2.5", "2.51": None}),
+        ("boolean", "[true]", {"yes": True, "1": True, "no": None}),
+        ("date", "2026-03-01", {"2026-03-01": "2026-03-01", "2026-03-02": None}),
+    ],
+)
+def test_choices_are_compared_as_values(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    kind: str,
+    allowed: str,
+    values: dict[str, Any],
+) -> None:
+    content = "\n".join(["n", *values])
+    options = ("--columns", f"n:{kind}", "--set", f"choices.n={allowed}")
+
+    found = check(tmp_path, capsys, content, *options)
+
+    assert [row["values"] for row in found.rows] == [[each] for each in values.values()]
+    assert codes(found.rows[-1]) == {"n": "literal_error"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "choice", "end"),
+    [
+        ("integer", "x", "its type is integer."),
+        ("datetime", "2026-01-01", "There are no choices of this type."),
+    ],
+)
+def test_choices_that_the_type_does_not_have_are_wrong_usage(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    kind: str,
+    choice: str,
+    end: str,
 ) -> None:
     path = tmp_path / "file.csv"
     path.write_text("n\n1\n")
-    arguments = ["--columns", "n:integer", "--set", "choices.n=1,2"]
+    arguments = ["--columns", f"n:{kind}", "--set", f"choices.n={choice}"]
 
     assert run_command_line(["check", str(path), *arguments]) == 2
-    assert "which are texts" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert f"The column 'n' can't have the choice '{choice}'" in error
+    assert error.strip().endswith(end)
+
+
+def test_blanks_alone_are_nothing_where_a_text_is_required(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = "a,b\n   ,1\n\u00a0,2\n x ,  \n"
+
+    found = check(tmp_path, capsys, content, "--set", "required=a")
+
+    assert [codes(row) for row in found.rows] == [
+        {"a": "missing"},
+        {"a": "missing"},
+        {},
+    ]
+    assert found.rows[2]["values"] == [" x ", "  "]
+
+
+def test_a_header_without_rows_is_told_of_every_format(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = {"a": pl.String, "b": pl.Int64}
+    pl.DataFrame(schema=names).write_parquet(tmp_path / "parquet")
+    book = openpyxl.Workbook()
+    book.worksheets[0].append(["a", "b"])
+    book.save(tmp_path / "xlsx")
+    (tmp_path / "json").write_text('[["a", "b"]]')
+    (tmp_path / "html").write_text("<table><tr><th>a<th>b</table>")
+    (tmp_path / "csv").write_text("a,b\n")
+
+    for name in ("parquet", "xlsx", "json", "html", "csv"):
+        found = checked(tmp_path / name, (), capsys)
+        codes_of_file = [issue["code"] for issue in found.first["issues"]]
+        assert (found.first["header"], found.totals["read"]) == (["a", "b"], 0)
+        assert codes_of_file.count("no_rows") == 1
+        run_command_line(["inspect", str(tmp_path / name), "--json"])
+        issues = json.loads(capsys.readouterr().out)["issues"]
+        assert [issue["code"] for issue in issues].count("no_rows") == 1
+
+
+@pytest.mark.parametrize("options", [(), ("--columns", "a:duration")])
+def test_durations_have_one_notation(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...]
+) -> None:
+    lengths = [timedelta(days=1, hours=6), timedelta(seconds=-90.5), None]
+    frame = pl.DataFrame({"a": lengths, "b": ["x"] * 3})
+    frame.write_parquet(tmp_path / "file")
+
+    found = checked(tmp_path / "file", options, capsys)
+
+    values = [row["values"][0] for row in found.rows]
+    assert values == ["PT30H", "-PT1M30.5S", None]
+
+
+def test_no_value_of_a_file_breaks_a_line_of_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "file.csv"
+    path.write_text("ü\u2028ü,b\nx\u2028é,\u2029\nb\x85,\x0b\x0c\x1c\n", "utf-8")
+
+    for command, lines in ("check", 4), ("inspect", 1):
+        run_command_line([command, str(path), "--json"])
+        out = capsys.readouterr().out
+        assert len(out.splitlines()) == lines
+        assert all(json.loads(line) for line in out.splitlines())
+        assert "x\\u2028é" in out
 
 
 @pytest.mark.parametrize("at_once", [1, 7, 1_000_000])

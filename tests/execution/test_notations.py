@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -138,18 +139,135 @@ def test_a_corrected_file_settles_an_open_question(
     assert found.batch.notations == {"amount": {"decimal": ","}}
 
 
-def test_a_decision_stays_whatever_a_corrected_file_has(
-    store: Store, tmp_path: Path
+def corrected(store: Store, found: Report, *lines: str, **settings: Any) -> Report:
+    path = Path(store.url.removeprefix("sqlite:///")).with_name("corrected.csv")
+    path.write_text("\n".join([*lines, ""]))
+    return rerun(store, found.key, path, settings=settings)
+
+
+COMMA_FILE = ("code;Amount", "A;1,5", "B;x", "C;x", "D;2,5")
+
+
+def test_a_plain_number_of_a_corrected_file_is_read_as_such(store: Store) -> None:
+    found = run(store, AmountImporter, *COMMA_FILE)
+
+    found = corrected(store, found, "row,Amount", "3,2.5", "4,-0.125")
+
+    assert SEEN[2:] == [("B", Decimal("2.5")), ("C", Decimal("-0.125"))]
+    assert found.batch.notations == {"amount": {"decimal": ","}}
+
+
+@pytest.mark.parametrize(
+    ("answer", "meant"), [(".", Decimal("1.234")), (",", Decimal(1234))]
+)
+def test_a_corrected_file_with_another_decimal_mark_asks_what_is_meant(
+    store: Store, answer: str, meant: Decimal
 ) -> None:
-    found = run(store, AmountImporter, "code;Amount", "A;1,5", "B;x")
-    corrected = tmp_path / "corrected.csv"
-    corrected.write_text("row;code;Amount\n3;B;2.5\n")
+    found = run(store, AmountImporter, *COMMA_FILE)
 
-    found = rerun(store, found.key, corrected)
+    found = corrected(store, found, "row,Amount", "3,1.234", "4,2.5")
 
-    assert [("A", Decimal("1.5"))] == SEEN
+    assert SEEN[2:] == [("C", Decimal("2.5"))]
     (view,) = (view for view in views.rows(store, found.key) if view.issues)
-    assert [(i.code, i.suggestion) for i in view.issues] == [("decimal_parsing", "2,5")]
+    (issue,) = view.issues
+    assert (view.row, issue.code, issue.value) == (3, "ambiguous_number", "1.234")
+    assert issue.message == (
+        "The corrected file writes 'Amount' with a decimal point, but the batch is "
+        "read with a decimal comma: this value can be read both ways. Say which it is "
+        'when you run the batch again: --set "decimal.Amount=." or '
+        '--set "decimal.Amount=,"'
+    )
+    assert issue.parameters["question"] == "decimal"
+
+    found = rerun(store, found.key)
+    assert codes(store, found) == {3: ["ambiguous_number"]}
+    found = rerun(store, found.key, settings={"decimal": {"Amount": answer}})
+    assert SEEN[3:] == [("B", meant)]
+    assert found.tally.all_well
+
+
+def test_a_doubted_value_that_comes_again_unchanged_is_doubted_still(
+    store: Store,
+) -> None:
+    found = run(store, AmountImporter, *COMMA_FILE)
+    found = corrected(store, found, "row,Amount", "3,1.234", "4,2.5")
+
+    found = corrected(store, found, "row,Amount", "3,1.234")
+
+    assert codes(store, found) == {3: ["ambiguous_number"]}
+    found = corrected(store, found, "row,Amount", '3,"1,25"')
+    assert SEEN[3:] == [("B", Decimal("1.25"))]
+
+
+def test_an_answer_may_come_with_the_corrected_file(store: Store) -> None:
+    found = run(store, AmountImporter, *COMMA_FILE)
+
+    corrected(store, found, "row,Amount", "3,1.234", "4,2.5", decimal=".")
+
+    assert SEEN[2:] == [("B", Decimal("1.234")), ("C", Decimal("2.5"))]
+
+
+def test_a_corrected_file_of_the_batchs_notation_is_read_by_it(store: Store) -> None:
+    found = run(store, AmountImporter, *COMMA_FILE)
+
+    found = corrected(store, found, "row;Amount", "3;1.234", "4;2,5")
+
+    assert SEEN[2:] == [("B", Decimal(1234)), ("C", Decimal("2.5"))]
+
+
+DAYS: list[date] = []
+
+
+class DayRow(BaseModel):
+    """A day under a key."""
+
+    code: Annotated[str, Column(unique=True)]
+    day: date
+
+
+class DayImporter(Importer[DayRow]):
+    """Shows the days."""
+
+    name = "notation-days"
+
+    def process(self, row: DayRow, context: Context) -> str:
+        DAYS.append(row.day)
+        return row.code
+
+
+@pytest.mark.parametrize(
+    ("order", "meant"), [("dmy", [date(2024, 5, 4)]), ("mdy", [date(2024, 4, 5)])]
+)
+def test_a_corrected_file_with_another_order_of_dates_asks_what_is_meant(
+    store: Store, order: str, meant: list[date]
+) -> None:
+    lines = ("code;day", "A;13.04.2024", "B;x", "C;x", "D;x")
+    found = run(store, DayImporter, *lines)
+    DAYS.clear()
+
+    found = corrected(
+        store, found, "row,day", "3,04/05/2024", "4,12/31/2024", "5,2024-05-04"
+    )
+
+    assert [date(2024, 5, 4)] == DAYS
+    assert codes(store, found) == {3: ["ambiguous_date"], 4: ["date_parsing"]}
+    rerun(store, found.key, settings={"date_order": order})
+    assert DAYS[1:2] == meant
+
+
+def test_what_was_said_of_an_earlier_corrected_file_is_not_said_again(
+    store: Store,
+) -> None:
+    found = run(store, AmountImporter, "code;Amount", "A;1.234", "B;7")
+    assert told(found) == ["ambiguous_number"]
+
+    found = corrected(store, found, "row;Amount;Note", "3;7;x", "2;x;y")
+    asked = ["correction_of_finished_row", "correction_of_unknown_column"]
+    assert told(found) == asked
+
+    found = rerun(store, found.key)
+    assert told(found) == []
+    assert told(report(store, found.key)) == []
 
 
 def test_the_importer_says_how_its_files_are_written(store: Store) -> None:

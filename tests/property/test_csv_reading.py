@@ -18,9 +18,9 @@ from batchfx.files import open as files
 from batchfx.files.csv import read_csv
 from batchfx.files.csv_judge import judge
 from batchfx.files.csv_notes import BLANKS, is_total
-from batchfx.files.csv_piece import Plan
-from batchfx.files.csv_record import LONG, Cutter, cut_all
-from batchfx.files.text import UNDECODABLE, Mark, Piece, read_piece
+from batchfx.files.csv_plan import Plan
+from batchfx.files.csv_record import LEADING, LONG, Cutter, cut_all
+from batchfx.files.text import ANY, UNDECODABLE, Mark, Piece, read_piece
 from batchfx.model.blocks import FAULTS, KINDS, ROW, Block, dump_faults
 from batchfx.model.sources import Layout
 
@@ -37,6 +37,7 @@ TOKENS = st.sampled_from(
         *("one,two,three\n", '"one",\ufefftwo , three\n', "---,---,---\n", "Note: x"),
         *('"say \\"a\\", b",c,d\n', "Page 1 of 2,,\n", "Total (EUR),,3\n", "----"),
         *("1||2||3\n", '1||"a||b"||3\n', "1::2::3\n", "one||two||three\n"),
+        *('\ufeff"a",b,c\n', '"a\rb",c,d\r', "\x1a\r\n", "\x1a\x1a\n", '"\r\ufeff'),
         *('"a""b","c,d",e\n', "a,b,c,,\n", ',"x\n', ' ,"",\n', '="1","=""2""",3\n'),
     ]
 )
@@ -46,13 +47,13 @@ CONTENTS = st.lists(TEXTS.map(str.encode) | JUNK, max_size=6).map(b"".join)
 SIZES = st.sampled_from([1, 2, 3, 5, 8, 13, 40, 200])
 SETTINGS = st.fixed_dictionaries(
     {
-        "encoding": st.just("utf-8"),
+        "encoding": st.sampled_from(["utf-8", "utf-8", "cp1252"]),
         "delimiter": st.sampled_from(
             [",", ",", ",", ";", "\t", "|", None, "||", "::", "\x1f"]
         ),
         "quote": st.sampled_from(['"', '"', '"', "'", None]),
         "escape": st.sampled_from([None, None, "\\"]),
-        "newline": st.sampled_from(["\n", "\n", "\n", "\r"]),
+        "newline": st.sampled_from(["\n", "\n", "\n", "\r", ANY]),
         "start": st.just(0),
         "line": st.just(2),
     }
@@ -75,8 +76,8 @@ def seen(blocks: Iterable[Block]) -> Seen:
 
 def whole(content: bytes, plan: Plan) -> Piece:
     """Return the content as one piece."""
-    newline, size = plan.dialect.newline, len(content) + 1
-    return read_piece(io.BytesIO(content), plan.encoding, newline, Mark(0, 2), size)
+    source, size = io.BytesIO(content), len(content) + 1
+    return read_piece(source, plan.encoding, plan.newline, Mark(0, 2), size)
 
 
 def read_carefully(content: bytes, layout: Layout) -> Seen:
@@ -158,7 +159,8 @@ def is_kept(record: list[str]) -> bool:
     blank = not "".join(record).strip(BLANKS)
     odd = any(cell.startswith('="') or UNDECODABLE in cell for cell in record)
     note = is_total(record, len(HEADER)) or tuple(record) == HEADER
-    return not blank and not odd and not note
+    led = record[0].startswith(tuple(LEADING))
+    return not blank and not odd and not note and not led
 
 
 @given(

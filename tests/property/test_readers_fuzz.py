@@ -163,7 +163,7 @@ def check(block: Block, layout: Layout) -> None:
             assert fault.column is None or 0 <= fault.column < width
     for kinds in frame["kinds"].drop_nulls():
         assert len(kinds) == width
-        assert set(kinds) <= set("ndsbt-")
+        assert set(kinds) <= set("ndsbt-~")
 
 
 def flipped(draw: st.DrawFn, found: bytearray, at: int, end: int) -> None:

@@ -20,9 +20,10 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 from batchfx import Column, Store, TableImporter, open_store
 from batchfx.errors import StoreError
 from batchfx.importer import Context
+from batchfx.model.issues import Issue, Phase
 from batchfx.tables import require_tables, write_rows
 from importers.models import Money
-from tests.store.writing import codes, validated, verdicts, write
+from tests.store.writing import Rows, codes, validated, verdicts, write
 
 TICKS = count(1)
 
@@ -786,6 +787,44 @@ def test_a_sensitive_value_is_not_shown(store: Store) -> None:
     assert len(decision.issues) == 2
     assert "hush" not in shown
     assert "psst" not in shown
+
+
+def write_with_issues(
+    store: Store,
+    importer: type[TableImporter[Any]],
+    fields: str,
+    rows: Rows,
+    faulty: dict[int, str],
+) -> list[tuple[int | None, str | None, str]]:
+    """Write *rows* of which some have an issue; return the codes of the new issues."""
+    issues = [
+        Issue("odd", "Odd.", Phase.CHECK, row=row, field=name)
+        for row, name in faulty.items()
+    ]
+    chunk = validated(importer, fields, rows).with_issues(issues)
+    with store.write() as connection, Session(connection) as session:
+        context = Context("acme", 1, 1, session)
+        decision = write_rows(
+            importer(), chunk, chunk.sound, context, dry_run=False, last_round=False
+        )
+    return sorted(codes(decision))
+
+
+def test_the_names_in_a_row_that_is_faulty_anyway_are_looked_up_too(
+    store: Store,
+) -> None:
+    rows = [("a", "x", "none"), ("b", "y", "none"), ("c", "z", None), ("d", "z", "no")]
+    faulty = {2: "label", 4: "label", 5: "maker_id"}
+
+    found = write_with_issues(store, Items, "code label maker_id", rows, faulty)
+
+    assert found == [(2, "maker_id", "not_found"), (3, "maker_id", "not_found")]
+
+
+def test_a_faulty_row_may_name_a_record_that_another_row_makes(store: Store) -> None:
+    rows = [("a", "b"), ("b", None)]
+
+    assert write_with_issues(store, Nodes, "code parent_id", rows, {2: "code"}) == []
 
 
 # --- Look-ups into the importer's own table ------------------------------------------

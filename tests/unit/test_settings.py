@@ -85,6 +85,56 @@ def test_a_window_of_years_can_be_said_in_two_digits() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        (
+            ("decimal=,", "thousands=,"),
+            (
+                "The options 'decimal' and 'thousands' can't both be ',': one sign "
+                "can't be both. Leave one out, or write another sign."
+            ),
+        ),
+        (
+            ("decimal.b=,", "thousands=,"),
+            (
+                "The options 'decimal.b' and 'thousands.b' can't both be ',': one sign "
+                "can't be both. Leave one out, or write another sign."
+            ),
+        ),
+        (
+            ("delimiter=;", "quote=;"),
+            (
+                "The options 'delimiter' and 'quote' can't both be ';': one character "
+                "has one meaning."
+            ),
+        ),
+        (
+            ('delimiter="',),
+            (
+                "The options 'delimiter' and 'quote' can't both be '\"': one character "
+                "has one meaning."
+            ),
+        ),
+        (
+            (r'delimiter="\n"',),
+            "The option 'delimiter' can't be the end of a line, which ends a row.",
+        ),
+    ],
+)
+def test_one_sign_has_one_meaning(pairs: tuple[str, ...], message: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        said(*pairs)
+
+    assert str(refused.value) == message
+
+
+def test_choices_may_be_numbers_and_truth_values() -> None:
+    assert said("choices.s=[1,2]").choices == {"s": ("1", "2")}
+    assert said("choices.s=[1.50,true]").choices == {"s": ("1.50", "true")}
+    assert said("choices.s=1").choices == {"s": ("1",)}
+
+
 def test_values_are_words_for_all_columns_or_for_one() -> None:
     assert said('values={"sì": true}').notation == Notation(values={"sì": "true"})
     assert said('values.land={"Germania": "DE"}').columns == {

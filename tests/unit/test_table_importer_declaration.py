@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, NewType
 from uuid import UUID
 
 import pytest
@@ -187,6 +187,52 @@ def test_a_lookup_goes_by_text_or_whole_numbers(target: Any) -> None:
 
         class Dated(TableImporter[Row]):
             model = Book
+
+
+Code = NewType("Code", int)
+
+
+@pytest.mark.parametrize(
+    ("target", "kind", "reason"),
+    [
+        (Shelf.code, int, r"is int, .* names in shelf\.code, which are str"),
+        (Shelf.code, int | None, "is int, .* which are str"),
+        (Shelf.code, str | int, "is int, .* which are str"),
+        (Shelf.code, Code, "is int, .* which are str"),
+        (Shelf.code, UUID, "is UUID, .* which are str"),
+        (Shelf.id, str, r"is str, .* names in shelf\.id, which are int"),
+        (Shelf.id, Decimal, "is Decimal, .* which are int"),
+        (Shelf.id, bool, "is bool, .* which are int"),
+    ],
+)
+def test_a_lookup_is_read_as_what_its_attribute_holds(
+    target: Any, kind: Any, reason: str
+) -> None:
+    class Row(BaseModel):
+        isbn: str
+        title: str
+        shelf_id: Annotated[kind, Column("shelf", lookup=target)]
+
+    with refused(rf"the field 'shelf_id' {reason}.* Write Annotated\[(str|int), Col"):
+
+        class Linked(TableImporter[Row]):
+            model = Book
+
+
+@pytest.mark.parametrize(
+    ("target", "kind"),
+    [(Shelf.code, str), (Shelf.code, EmailStr | None), (Shelf.id, int | None)],
+)
+def test_a_lookup_of_its_attributes_own_type_is_taken(target: Any, kind: Any) -> None:
+    class Row(BaseModel):
+        isbn: str
+        title: str
+        shelf_id: Annotated[kind, Column("shelf", lookup=target)]
+
+    class Linked(TableImporter[Row]):
+        model = Book
+
+    assert Linked.target.lookups["shelf_id"].attribute.key == target.key
 
 
 def test_records_are_not_matched_by_bytes() -> None:

@@ -14,6 +14,7 @@ from batchfx.files import open as files
 from batchfx.files.encodings import Guess, guess_encoding
 from batchfx.files.encodings_found import Encoding, find_encoding
 from batchfx.files.text import Mark
+from batchfx.files.text_foreign import NARROW, is_foreign
 
 CORPUS = {
     "German": (
@@ -351,6 +352,38 @@ def test_an_unknown_encoding_is_refused_with_the_nearest(
 
 
 @pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("cp1252", "Größe Köln Müller Straße Übung"),
+        ("cp1250", "Łódź Žluťoučký Příliš Gdańsk"),
+        ("cp1251", "Привет Москва Имя"),
+        ("shift_jis", "東京都 表示ソース 日本語の名前"),
+    ],
+)
+def test_letters_far_behind_on_a_long_line_are_evidence(name: str, words: str) -> None:
+    plain = '{"name":"plain","size":1},' * 10_000
+    strange = ",".join(f'{{"name":"{word}"}}' for word in words.split())
+
+    found = find_encoding(io.BytesIO(f"[{plain}{strange}]".encode(name)))
+
+    wanted = {"shift_jis": "cp932"}.get(name, name)
+    assert (found.name, found.guess is not None) == (wanted, True)
+
+
+@pytest.mark.parametrize("given", ["cp037", "utf-7", "idna"])
+def test_a_known_encoding_that_is_not_built_upon_ascii_is_refused_plainly(
+    given: str,
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        find_encoding(io.BytesIO(b"a"), given)
+
+    assert str(refused.value) == (
+        f"The encoding '{given}' can't be read: it isn't built upon ASCII, as those of "
+        "text files are. Convert the file to UTF-8."
+    )
+
+
+@pytest.mark.parametrize(
     ("encoding", "text"),
     [
         ("cp949", "이름,도시\n김민수,서울\n이영희,부산\n"),
@@ -371,3 +404,85 @@ def test_a_table_is_read_in_the_encoding_that_was_found(
     assert list(layout.header) == header
     assert [list(row[1:3]) for row in block.frame.rows()] == rows
     assert [each.code for each in layout.warnings] == ["guessed_encoding"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "1,Zürich",
+        "2,Łódź",
+        "3,10 kΩ – 5 €",
+        "4,Москва",
+        "5,東京",
+        "6,STRAßE",
+        "\ufeffé",
+    ],
+)
+def test_a_line_of_utf_8_is_known_in_a_text_of_another_encoding(line: str) -> None:
+    assert is_foreign(line.encode())
+
+
+@pytest.mark.parametrize(
+    ("encoding", "line"),
+    [
+        ("cp1252", "CAFÉ™"),
+        ("cp1252", "CAFÉ’S"),
+        ("cp1252", "SMÅ™"),
+        ("cp1250", "Úžina"),
+        ("cp1251", "МІ"),
+        ("cp1252", "Zürich"),
+        ("cp1252", "plain"),
+        ("mac-roman", "d’école"),
+    ],
+)
+def test_letters_that_are_utf_8_by_chance_are_left_alone(
+    encoding: str, line: str
+) -> None:
+    assert not is_foreign(line.encode(encoding))
+
+
+@pytest.mark.parametrize("language", CORPUS)
+def test_no_word_of_a_language_is_taken_for_utf_8(language: str) -> None:
+    encodings, texts = CORPUS[language]
+    words = [word for text in texts for word in text.split()]
+
+    assert not [
+        (name, word)
+        for name in encodings.split()
+        if name in NARROW
+        for word in words
+        if is_foreign(word.encode(name, "ignore"))
+    ]
+
+
+@pytest.mark.parametrize("broken", [b"\xed\xa0\xbd\xed\xb8\x80", b"\xed\xa0\x80"])
+def test_halves_of_a_pair_do_not_speak_for_another_encoding(broken: bytes) -> None:
+    few = b"id,city\n1," + broken + b"x\n2,\xc3\x9cber\n3,Z\xc3\xbcrich\n"
+    late = b"x,y\n" * 300_000 + broken + b"\n" + "y,Köln\nz,Łódź\n".encode()
+
+    assert found_in(few).name == found_in(late).name == "utf-8"
+    assert f"{len(broken)} bytes, first on line 2" in found_in(few).why
+    assert found_in(b"a\n" + broken + b"\n").name == "utf-8"
+
+
+def test_overlong_bytes_do_not_speak_for_another_encoding() -> None:
+    assert found_in(b"a,b\n1,\xc0\xafx\n2,\xc0\x80y\n").name == "utf-8"
+
+
+@pytest.mark.parametrize("language", CORPUS)
+def test_words_that_stand_on_every_line_tell_no_more_than_once(language: str) -> None:
+    encodings, texts = CORPUS[language]
+    for name in encodings.split():
+        words = [text.replace("\n", ",").encode(name, "ignore") for text in texts]
+        lines = [b"%d,%b" % (row, b",".join(words)) for row in range(200)]
+
+        assert guess_encoding(b"\n".join(lines)) == guess_encoding(lines[0])
+
+
+def test_a_few_cities_over_and_over_are_no_east_asian_text() -> None:
+    lines = [f"{row},Köln “Größe”,{row % 7}" for row in range(500)]
+    guess = guess_encoding("\n".join(lines).encode("cp1252"))
+
+    assert guess
+    assert (guess.name, guess.words) == ("cp1252", ("Köln", "“Größe”"))
+    assert guess.confidence > 0.95

@@ -423,12 +423,33 @@ def test_an_unsure_encoding_is_told_with_the_words_that_differ() -> None:
 
 
 def test_the_sample_grows_until_it_has_some_lines() -> None:
-    wide = ",".join(f"column {number}" for number in range(SAMPLE // 8))
+    wide = ",".join(f"column {number:020}" for number in range(SAMPLE // 20))
 
     layout = layout_of(f"{wide}\n{wide}\n")
 
-    assert len(layout.header) == SAMPLE // 8
+    assert len(layout.header) == SAMPLE // 20
     assert layout.header_row == 1
+
+
+@pytest.mark.parametrize("delimiter", [None, ","])
+def test_more_columns_than_a_sheet_has_are_refused(delimiter: str | None) -> None:
+    names = [f"c{number}" for number in range(16_385)]
+
+    widest = layout_of(f"{','.join(names[1:])}\n", delimiter=delimiter)
+    assert len(widest.header) == 16_384
+
+    with pytest.raises(SourceError, match="more than 16,384 cells") as refused:
+        layout_of(f"{','.join(names)}\n" * 3, delimiter=delimiter)
+    assert refused.value.code == "too_many_columns"
+
+
+def test_one_record_of_very_many_cells_is_no_reason_to_refuse_the_others() -> None:
+    lines = ["a,b,c", *["1,2,3"] * 9, "1," * 20_000, *["1,2,3"] * 9]
+
+    layout = layout_of("\n".join(lines))
+
+    assert layout.header == ("a", "b", "c")
+    assert layout.settings["delimiter"] == ","
 
 
 def test_a_header_far_down_may_be_given() -> None:
@@ -511,3 +532,120 @@ def test_a_second_row_of_names_that_was_not_told_of_is_suspected() -> None:
 )
 def test_a_second_row_of_names_is_not_suspected_lightly(text: str) -> None:
     assert "second_header_row" not in warnings_of(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        (
+            "Account,123\nFrom,2026-01-01\n\nDay,Text,Sum\n2026-01-01,a,1\n",
+            4,
+        ),
+        ("# comment, one\n# another, with commas, in it\nid,n\n1,a\n2,b\n", 3),
+        ("# one, two, three\nname,city\nAnn,Rome\nBen,Ulm\n", 2),
+        ("Export;2026-01-01;\nUser;Ann;\nsku;name;qty\nA;x;1\nB;y;2\n", 3),
+        ("Date;2026-01-01\nPlace;Bonn\nname;qty\nAnn;5\nBen;6\n", 3),
+        ("##f=V\n##s=x,y\n#CHR\tPOS\nc1\t100\nc2\t120\n", 3),
+    ],
+)
+def test_a_preamble_in_cells_is_left_out(text: str, row: int) -> None:
+    layout = layout_of(text)
+
+    assert layout.header_row == row
+    assert [each.code for each in layout.warnings] == ["rows_above_header"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id,,2024\nn,x,3\nm,y,4\n",
+        "sku,,city\nA,x,Rome\nB,y,Ulm\n",
+        "#,name,qty\n1,Ann,2\n2,Ben,3\n",
+        "#id,name\nAnn,Rome\nBen,Ulm\n",
+        "# id,x\n1,2\n2,3\n",
+        "name,30,60\nAnn,1,2\nnone,x,y\nBen,3,4\n",
+        "1,a\n2,b\nx,c\n4,d\n",
+        "id,2024-01\nAnn,n/a\nBen,3\n",
+        "id,2024-01-01,2024-02-01\nAnn,n/a,-\nBen,3,4\n",
+    ],
+)
+def test_a_first_line_is_no_preamble_without_a_better_one(text: str) -> None:
+    assert layout_of(text).header_row == 1
+
+
+@pytest.mark.parametrize("content", [b"id,stra\xdfe\n1,a\n2,\xc3\x9cber\n3,\xc3\xa4\n"])
+def test_a_header_that_is_no_text_is_refused(content: bytes) -> None:
+    refusal = refusal_of(content)
+
+    assert refusal.code == "encoding"
+    assert refusal.parameters == {"line": 1, "column": 2}
+    assert "column 2 on line 1 ('stra\ufffde')" in str(refusal)
+
+
+def test_a_hint_for_excel_that_no_line_follows_is_ignored() -> None:
+    layout = layout_of("sep=;\nid,n\n1,a\n2,b\n")
+
+    assert (layout.header, layout.settings["delimiter"]) == (("id", "n"), ",")
+    assert layout.reasons["delimiter"].startswith("',': 3 of the first 3 rows")
+    (warning,) = layout.warnings
+    assert warning.code == "ignored_hint"
+    assert warning.parameters == {"hint": ";", "delimiter": ","}
+
+
+def test_a_hint_for_excel_may_stand_above_one_column() -> None:
+    layout = layout_of("sep=;\nname\nAnn\nBen\n")
+
+    assert (layout.header, layout.settings["delimiter"]) == (("name",), ";")
+    assert layout.warnings == ()
+
+
+@pytest.mark.parametrize("delimiter", ["::", "||", "^^", "~~", ";;"])
+def test_a_doubled_delimiter_is_found_and_told(delimiter: str) -> None:
+    text = "id,name,qty\n1,a,2\n2,,3\n".replace(",", delimiter)
+    layout = layout_of(text)
+
+    assert layout.header == ("id", "name", "qty")
+    assert layout.settings["delimiter"] == delimiter
+    assert warnings_of(text) == ["guessed_delimiter"]
+    assert layout.reasons["delimiter"].startswith(f"{delimiter!r}: 3 of the first 3")
+
+
+@pytest.mark.parametrize("text", ["a,,b\n1,,2\n", "a||b\n1|x|2\n", "a|\n1|\n"])
+def test_empty_columns_do_not_make_a_doubled_delimiter(text: str) -> None:
+    assert len(layout_of(text).settings["delimiter"]) == 1
+
+
+@pytest.mark.parametrize("delimiter", ["#", "!", "/", "§", "¦"])
+def test_a_strange_delimiter_is_asked_about(delimiter: str) -> None:
+    layout = layout_of("id,Art Nr\n1,a\n2,b\n".replace(",", delimiter))
+
+    assert layout.settings["delimiter"] is None
+    (warning,) = layout.warnings
+    assert (warning.code, warning.parameters) == (
+        "possible_delimiter",
+        {"delimiter": delimiter},
+    )
+    assert f"--set delimiter={delimiter})" in warning.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hello!\nYou there!\nBye!\n",
+        "trade\nBaking/Pastry\nBoats/Sails\n",
+        "Well! Said he\nOh! Said she\nAh! They said\n",
+        "01/02\n02/02\n03/02\n",
+    ],
+)
+def test_prose_is_not_asked_about(text: str) -> None:
+    assert warnings_of(text) == []
+
+
+def test_mixed_line_ends_are_given_a_reason() -> None:
+    layout = layout_of("a,b\r\n1,2\n3,4\r5,6\n")
+
+    assert layout.settings["newline"] == "any"
+    assert layout.reasons["newline"] == (
+        "CR LF, LF and CR: the sample has 1, 2 and 1, and each ends lines like the "
+        "others"
+    )

@@ -396,3 +396,134 @@ def test_a_file_of_control_characters_as_delimiters_goes_the_fast_way() -> None:
 
     assert rows_of(blocks)[-1] == (1_001, "999", "name 999", "999")
     assert codes_of(blocks) == []
+
+
+def test_a_row_of_utf_8_in_a_file_of_another_encoding_is_faulty() -> None:
+    content = b"id,city\n1,Z\xc3\xbcrich\n2,M\xe1laga\n3,K\xf6ln\n"
+    far = content + b"4,K\xf6ln\n" * 100_000 + "5,Łódź\n".encode()
+
+    assert rows_of(blocks_of(content)) == [
+        (2, "1", "Z\ufffdrich"),
+        (3, "2", "Málaga"),
+        (4, "3", "Köln"),
+    ]
+    assert codes_of(blocks_of(content)) == [(2, ["encoding"])]
+    assert codes_of(blocks_of(far)) == [(2, ["encoding"]), (100_005, ["encoding"])]
+
+
+def test_only_the_cells_of_such_a_row_that_are_not_plain_are_faulty() -> None:
+    content = "a,b\r\n1,Köln\r\n2,Ulm\r\n".encode("cp1252") + "3,Zürich".encode()
+
+    blocks = blocks_of(content, encoding="cp1252")
+
+    assert rows_of(blocks)[-1] == (4, "3", "Z\ufffdrich")
+    assert codes_of(blocks) == [(4, ["encoding"])]
+
+
+def test_halves_of_a_pair_are_a_fault_of_their_row() -> None:
+    blocks = blocks_of(b"id,city\n1,\xed\xa0\x80x\n2,\xc3\x9cber\n")
+
+    assert rows_of(blocks)[1] == (3, "2", "Über")
+    assert codes_of(blocks) == [(2, ["encoding"])]
+
+
+def test_a_byte_order_mark_before_a_record_is_no_part_of_it() -> None:
+    mark = "\ufeff"
+    blocks = blocks_of(
+        f'{mark}id,city\n1,x\n{mark}2,y\n{mark}"3","z"\n{mark}id,city\n{mark}4,"a\nb"\n'
+    )
+
+    assert rows_of(blocks) == [
+        (2, "1", "x"),
+        (3, "2", "y"),
+        (4, "3", "z"),
+        (5, None, None),
+        (6, "4", "a\nb"),
+    ]
+    assert codes_of(blocks) == [(5, ["not_a_record"])]
+
+
+def test_a_byte_order_mark_within_a_cell_is_kept() -> None:
+    assert rows_of(blocks_of('a,b\n1,\ufeffx\n2,"y\n\ufeffz"\n')) == [
+        (2, "1", "\ufeffx"),
+        (3, "2", "y\n\ufeffz"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "a,b\n1,2\n3,4\r5,6\n7,8\n",
+        "a,b\r1,2\r3,4\r\n5,6\n7,8\r",
+        "a,b\r1,2\r3,4\n5,6\r7,8\r",
+        "a,b\r\n1,2\r\n3,4\r5,6\r\n7,8",
+    ],
+)
+def test_every_kind_of_line_end_ends_a_record_when_they_are_mixed(content: str) -> None:
+    rows = [(2, "1", "2"), (3, "3", "4"), (4, "5", "6"), (5, "7", "8")]
+
+    assert rows_of(blocks_of(content)) == rows
+    assert rows_of(blocks_of(content, rows=1)) == rows
+
+
+def test_a_cell_keeps_its_line_ends_when_they_are_mixed() -> None:
+    content = 'a,b\n1,"x\ry"\n"v\r\nw",4\r5,6\n\r7,"8\r\ufeff"'
+
+    assert rows_of(blocks_of(content)) == [
+        (2, "1", "x\ry"),
+        (4, "v\r\nw", "4"),
+        (6, "5", "6"),
+        (8, "7", "8\r\ufeff"),
+    ]
+
+
+def test_reading_goes_on_within_a_file_of_mixed_line_ends() -> None:
+    source = io.BytesIO(b"a,b\n1,2\r3,4\r\n5,6\n7,8\r9,0\n")
+    layout = inspect_csv(source, Given())
+    first, *_ = read_csv(source, layout, 3)
+
+    assert first.position == {"offset": 17, "line": 5}
+    assert rows_of(list(read_csv(source, layout, 9, first.position))) == [
+        (5, "7", "8"),
+        (6, "9", "0"),
+    ]
+
+
+def test_a_row_that_a_cr_makes_too_long_is_told_so() -> None:
+    content = "a,b\n1,2\n3,4\r5,6\n7,8\n".encode("utf-16")
+    (fault,) = load_faults(blocks_of(content)[0].frame[FAULTS][1])
+
+    assert fault.code == "field_count"
+    assert "Within cell 2 is a line end of another kind" in fault.message
+
+
+@pytest.mark.parametrize("end", ["\x1a", "\x1a\r\n", "\x1a\x1a\n", "\x1a\n\n\x1a\n"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("size", [1, 2, 5, 100])
+def test_ctrl_z_ends_the_file_and_is_no_row(end: str, encoding: str, size: int) -> None:
+    source = io.BytesIO(f"a,b\r\n1,2\r\n{end}".encode(encoding))
+    layout = inspect_csv(source, Given())
+
+    (block,) = read_csv(source, layout, 9, size=size)
+
+    assert (block.frame.rows(), block.blank) == ([(2, "1", "2", None, None)], 0)
+
+
+def test_ctrl_z_elsewhere_is_a_fault() -> None:
+    assert codes_of(blocks_of("a,b\n1,\x1a\n\x1a,2\n3,4\n")) == [
+        (2, ["control_character"]),
+        (3, ["control_character"]),
+    ]
+
+
+def test_an_end_that_was_never_written_is_control_characters() -> None:
+    blocks = blocks_of(b"a,b\n" + b"1,2\n" * 50 + bytes(20))
+
+    assert codes_of(blocks) == [(52, ["control_character"])]
+
+
+@pytest.mark.parametrize("end", ["2,b\n", "2"])
+def test_half_a_character_at_the_end_is_no_text(end: str) -> None:
+    content = f"id,näme\n1,a\n{end}".encode("utf-16") + b"1"
+
+    assert [codes for _, codes in codes_of(blocks_of(content))] == [["encoding"]]

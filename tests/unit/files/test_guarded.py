@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -125,6 +126,16 @@ def test_what_a_reader_does_is_an_error_of_the_file(
 
     assert error.value.code == code
     assert children() == []
+
+
+def test_an_unforeseen_error_says_where_it_came_up_without_a_path(
+    source: io.BufferedReader,
+) -> None:
+    with pytest.raises(SourceError) as error:
+        inspected(source, "fail")
+
+    (detail,) = error.value.parameters.values()
+    assert re.fullmatch(r"IndexError in [a-z_]+, line [0-9]+", detail)
 
 
 def test_a_reader_that_only_waits_is_ended(source: io.BufferedReader) -> None:

@@ -43,11 +43,11 @@ def cells(*texts: str) -> tuple[Any, ...]:
     return tuple(read)
 
 
-def faults(content: str | bytes) -> dict[int, Fault]:
+def faults(content: str | bytes, **overrides: Any) -> dict[int, Fault]:
     """Return the fault of each row that has one."""
     source = as_file(content)
     found: dict[int, Fault] = {}
-    for block in read_html(source, inspect_html(source), 2):
+    for block in read_html(source, inspect_html(source, **overrides), 2):
         for row, text in block.frame.select(ROW, FAULTS).rows():
             if text:
                 (found[row],) = load_faults(text)
@@ -290,17 +290,70 @@ def test_a_table_that_is_not_there_is_told() -> None:
 def test_tables_that_lay_out_the_page_are_not_taken_for_records() -> None:
     content = (
         "<table><tr><td>Menu<td>Home</table>"
-        f"<table><tr><td>x<td>y<tr><td>{ONE}<td>z</table><table></table>"
+        f"<table><tr><td>x<td>y<tr><td colspan=2>{ONE}<tr><td>z</table><table></table>"
     )
 
     assert layout_of(content).settings["table"] == 3
     assert rows(content) == [(2, "1", "2")]
 
 
-def test_a_table_in_a_cell_is_no_part_of_the_cell() -> None:
+def test_what_a_table_in_a_cell_says_is_a_part_of_the_cell() -> None:
     content = f"<table><tr><th>p<th>q<tr><td>x{ONE}y<td>z</table>"
 
-    assert rows(content, sheet=1) == [(2, "xy", "z")]
+    assert rows(content, sheet=1) == [(2, "x\nThe first\na b\n1 2\ny", "z")]
+
+
+SMALL = "<table><tr><td>q</table>"
+
+
+@pytest.mark.parametrize("inner", [SMALL, "<table><tr><td>q<tr><td></table>"])
+def test_a_table_in_a_cell_does_not_take_the_place_of_the_records(inner: str) -> None:
+    content = (
+        "<table><tr><th>id<th>n<tr><td>1<td>x"
+        f"<tr><td>2<td>{inner}<tr><td>3<td>z</table>"
+    )
+
+    assert layout_of(content).settings["table"] == 1
+    assert rows(content) == [(2, "1", "x"), (3, "2", "q"), (4, "3", "z")]
+
+
+def test_a_table_of_one_column_with_a_table_in_a_cell_is_read() -> None:
+    content = f"<table><tr><th>id<tr><td>1<tr><td>{SMALL}</table>"
+
+    assert rows(content) == [(2, "1"), (3, "q")]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "<table><tr><th>a<th>b</table>",
+        "<table><thead><tr><td>a<td>b<tr><td>c<td>d</table>",
+    ],
+)
+def test_a_table_without_rows_is_not_chosen_where_another_has_some(header: str) -> None:
+    assert rows(f"{header}<table><tr><th>x<tr><td>1<tr><td>2</table>") == [
+        (2, "1"),
+        (3, "2"),
+    ]
+
+
+def test_records_and_a_table_of_records_in_one_of_them_are_asked_about() -> None:
+    error = refusal(f"<table><tr><th>p<th>q<tr><td>{ONE}<td>z</table>")
+
+    assert (error.code, error.parameters) == (
+        "choose_sheet",
+        {"sheets": ["1", "The first"]},
+    )
+
+
+def test_a_record_with_too_long_a_table_in_it_is_faulty() -> None:
+    inner = f"<table><tr><td>{'x' * 40_000}</table>"
+    content = f"<table><tr><th>p<th>q<tr><td>1<td>{inner}<tr><td>2<td>y</table>"
+
+    assert [(row, each.code) for row, each in faults(content).items()] == [
+        (2, "nested_table")
+    ]
+    assert rows(content) == [(2, None, None), (3, "2", "y")]
 
 
 # Encodings.
@@ -340,11 +393,33 @@ def test_an_encoding_can_be_stated() -> None:
         layout_of(content, encoding="nonsense")
 
 
+def test_letters_of_a_page_that_says_nothing_of_them_are_guessed_and_told() -> None:
+    content = "<table><tr><th>größe<tr><td>Köln</table>".encode("cp1252")
+
+    layout = layout_of(content)
+
+    assert (layout.header, layout.settings["encoding"]) == (("größe",), "cp1252")
+    assert layout.warnings[0].code == "guessed_encoding"
+    assert rows(content) == [(2, "Köln")]
+
+
+def test_bytes_in_a_name_that_mean_nothing_are_told_of_the_page() -> None:
+    content = "<meta charset=utf-8><table><tr><th>größe<tr><td>Köln</table>"
+
+    error = refusal(content.encode("cp1252"))
+
+    assert (error.code, error.parameters) == ("encoding", {"columns": [1]})
+    assert "'gr\ufffd\ufffde'" in str(error)
+
+
 # Faults.
 
 
 def test_undecodable_bytes_and_control_characters_are_faults_of_their_cell() -> None:
-    content = b"<table><tr><th>a<th>b<tr><td>x<td>\xff<tr><td>\x01<td>y</table>"
+    content = (
+        b"<meta charset=utf-8>"
+        b"<table><tr><th>a<th>b<tr><td>x<td>\xff<tr><td>\x01<td>y</table>"
+    )
 
     found = faults(content)
 
@@ -353,6 +428,21 @@ def test_undecodable_bytes_and_control_characters_are_faults_of_their_cell() -> 
         (3, "control_character", 0),
     ]
     assert rows(content) == [(2, "x", "\ufffd"), (3, "\x01", "y")]
+
+
+def test_no_mark_of_what_is_no_text_gets_out_of_a_page() -> None:
+    content = (
+        b"<meta charset=utf-8><table><caption>t\xff</caption><tr><th>a<th>b"
+        b"<tr><td>\xff<td>\xff<td>\xff<tfoot><tr><td>\xff<td>1</table>"
+        b"<table><tr><th>c<th>d<tr><td>1<td>2</table>"
+    )
+
+    told = list(faults(content, sheet=1).values())
+    error = refusal(content)
+
+    assert [each.code for each in told] == ["field_count", "not_a_record"]
+    assert told[0].fields == ("\ufffd", "\ufffd", "\ufffd")
+    assert "\ufdd0" not in f"{told} {error} {error.parameters}"
 
 
 def test_rows_that_are_no_records_are_faults() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from batchfx.errors import SourceError, UsageError
-from batchfx.files.json import inspect_json, looks_like_json, read_json
-from batchfx.model.blocks import FAULTS, KINDS, ROW, Fault, load_faults
+from batchfx.files.json import inspect_json, is_sole_value, looks_like_json, read_json
+from batchfx.model.blocks import FAULTS, KINDS, ROW, Fault, column_name, load_faults
 from batchfx.model.sources import Layout
 
 FOLDER = Path(__file__).parents[2] / "cases" / "files"
@@ -97,6 +97,113 @@ def test_a_name_that_comes_late_is_a_column() -> None:
     expected = [(str(n), f"x{n}" if n >= 150 else None) for n in range(1, 201)]
     assert cells(content) == expected
     assert column(content, ROW) == list(range(1, 201))
+
+
+# Where the records end.
+
+
+@pytest.mark.parametrize(
+    ("last", "column"),
+    [
+        ('{"a":', 6),
+        ('{"a":3', 7),
+        ('  {"a":"x', 8),
+        ("{", 2),
+        ('{"a":1.', 7),
+        ('{"a":tr', 6),
+    ],
+)
+def test_a_last_line_that_breaks_off_is_told_of_the_file(
+    last: str, column: int
+) -> None:
+    content = '{"a":1}\n{"a":2}\n' + last
+
+    error = refusal(content)
+    layout = layout_of(content)
+
+    assert (error.code, error.parameters) == (
+        "truncated",
+        {"line": 3, "column": column},
+    )
+    assert [each.code for each in layout.warnings] == ["truncated"]
+    blocks = read_json(as_file(content), layout, 1)
+    assert [next(blocks).frame[column_name(0)].to_list() for _ in "12"] == [
+        ["1"],
+        ["2"],
+    ]
+    with pytest.raises(SourceError):
+        next(blocks)
+
+
+@pytest.mark.parametrize("last", ["oops", '{"a":3}}', '{"a":\n'])
+def test_a_last_line_that_is_wrong_but_whole_is_a_fault_of_its_row(last: str) -> None:
+    found = faults('{"a":1}\n{"a":2}\n' + last)
+
+    assert [(row, each.code) for row, (each,) in found.items()] == [(3, "invalid_json")]
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "column"),
+    [
+        ('// hi\n[{"a":1}]', 1, 1),
+        ('[ // x\n{"a":1}]', 1, 3),
+        ('/* x */{"a":1}', 1, 1),
+        ('[\n{"a":1}, /* x */\n{"a":2}]', 2, 10),
+    ],
+)
+def test_comments_are_told_with_their_place(
+    content: str, line: int, column: int
+) -> None:
+    assert looks_like_json(content.encode())
+    error = refusal(content)
+
+    assert (error.code, error.parameters) == (
+        "invalid_json",
+        {"line": line, "column": column},
+    )
+    assert "comments are no part of JSON" in str(error)
+
+
+def test_many_comments_take_no_time() -> None:
+    assert not looks_like_json(b"/*/**/" * 5_000 + b"x")
+
+
+@pytest.mark.parametrize("content", ['{"a":1},\n{"a":2},\n', '{"a":1},{"a":2}'])
+def test_commas_between_records_without_a_list_are_told(content: str) -> None:
+    error = refusal(content)
+
+    assert (error.code, error.parameters) == ("invalid_json", {"line": 1, "column": 8})
+    assert "a comma follows the end of a record" in str(error)
+    assert [each.code for each in layout_of(content).warnings] == ["invalid_json"]
+
+
+def test_a_comma_at_the_end_of_a_line_is_told_of_its_row() -> None:
+    ((fault,),) = faults('{"a":1}\n{"a":2},\n{"a":3}\n').values()
+
+    assert (fault.code, fault.parameters) == ("invalid_json", {"column": 8})
+    assert "a comma follows the end of a record" in fault.message
+
+
+@pytest.mark.parametrize(
+    ("content", "is_value"),
+    [
+        ("5", True),
+        (" -1.5e3 \n", True),
+        ("null", True),
+        ('"abc"', True),
+        ('"abc"\n', False),
+        ('"a\nb"', False),
+        ("5\n6", False),
+        ("007", False),
+        ("name", False),
+        ("", False),
+    ],
+)
+def test_one_value_alone_is_json_unless_it_may_be_a_header(
+    content: str,
+    is_value: bool,  # noqa: FBT001 - a case's answer
+) -> None:
+    assert is_sole_value(content.encode()) == is_value
 
 
 # Where the records are.
@@ -193,7 +300,7 @@ def test_a_single_object_is_a_record_with_a_warning() -> None:
         ("[[null],[1]]", "no_header"),
         ("[[[1]],[1]]", "no_header"),
         ('[["a","a"],[1,2]]', "duplicate_header"),
-        ("5", "wrong_format"),
+        ("5", "no_records"),
         ("{'a': 1}", "invalid_json"),
         ("{a: 1}", "invalid_json"),
         ("[{", "truncated"),
@@ -358,7 +465,10 @@ def test_what_is_no_finite_number_is_a_fault_of_its_cell() -> None:
 
 
 def test_half_a_character_and_undecodable_bytes_are_faults_of_their_cell() -> None:
-    content = rb'[{"a":"\ud800","b":"x"},{"a":"\ud83d\ude00","b":"' + b'\xff"}]'
+    content = (
+        rb'[{"a":"\ud800","b":"x"},{"a":"\ud83d\ude00","b":"' + b'\xff"},'
+        b'{"b":"\xc3\xa4"}]'
+    )
 
     found = faults(content)
 
@@ -366,7 +476,7 @@ def test_half_a_character_and_undecodable_bytes_are_faults_of_their_cell() -> No
         (1, "encoding", 0),
         (2, "encoding", 1),
     ]
-    assert cells(content) == [("\ufffd", "x"), ("😀", "\ufffd")]
+    assert cells(content) == [("\ufffd", "x"), ("😀", "\ufffd"), (None, "ä")]
 
 
 def test_control_characters_are_faults_and_line_ends_are_text() -> None:
@@ -397,11 +507,34 @@ def test_a_list_of_the_wrong_length_is_a_fault() -> None:
     assert column(content, ROW) == [2, 3, 4, 5, 7, 8]
 
 
-def test_a_name_that_is_no_text_is_shown_and_its_cells_are_read() -> None:
-    content = b'[{"M\xe1laga":1,"\\ud800":2}]'
+def test_a_name_that_is_half_a_character_is_shown_and_its_cells_are_read() -> None:
+    content = b'[{"a":1,"\\ud800":2}]'
 
-    assert layout_of(content).header == ("M\ufffdlaga", "\ufffd")
+    assert layout_of(content).header == ("a", "\ufffd")
     assert cells(content) == [("1", "2")]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b'[{"M\xe1laga":"\xc3\xa4\xc3\xa4"}]', b'[["M\xe1laga"],["\xc3\xa4\xc3\xa4"]]'],
+)
+def test_bytes_in_a_name_that_mean_nothing_are_told_of_the_file(content: bytes) -> None:
+    error = refusal(content)
+
+    assert (error.code, error.parameters) == ("encoding", {"columns": [1]})
+    assert "'M\ufffdlaga'" in str(error)
+
+
+@pytest.mark.parametrize("way", ["[{}]", "{}\n{}"])
+def test_letters_before_unicode_are_guessed_and_told(way: str) -> None:
+    record = '{"größe":"Köln"}'
+    content = way.format(record, record).encode("cp1252")
+
+    layout = layout_of(content)
+
+    assert (layout.header, layout.settings["encoding"]) == (("größe",), "cp1252")
+    assert [each.code for each in layout.warnings] == ["guessed_encoding"]
+    assert set(cells(content)) == {("Köln",)}
 
 
 def test_blank_lines_and_objects_without_members_are_counted() -> None:

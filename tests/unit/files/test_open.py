@@ -234,3 +234,15 @@ def test_bytes_at_random_are_no_text() -> None:
 
     with pytest.raises(SourceError, match="no text and no workbook"):
         files.inspect(io.BytesIO(content))
+
+
+def test_an_end_that_was_never_written_does_not_make_a_text_binary() -> None:
+    source = io.BytesIO(b"a,b\n1,2\n" + bytes(5_000))
+
+    layout = files.inspect(source)
+    (block,) = files.read(source, layout, 9)
+
+    assert (layout.format, layout.header) == ("csv", ("a", "b"))
+    assert block.frame.height == 2
+    with pytest.raises(SourceError, match="no text and no workbook"):
+        files.inspect(io.BytesIO(bytes(5_000)))

@@ -250,14 +250,16 @@ def test_an_archive_without_a_file_is_empty(content: bytes) -> None:
     assert refusal(content).code == "empty_file"
 
 
-def test_of_two_members_with_one_name_the_last_is_read() -> None:
+def test_two_members_with_one_name_are_refused_as_damage() -> None:
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w") as archive:
         archive.writestr("a.csv", b"x,y\n1,2\n")
         with pytest.warns(UserWarning, match="Duplicate"):
             archive.writestr("a.csv", TEXT)
 
-    assert read(target.getvalue()) == ROWS
+    error = refusal(target.getvalue())
+    assert error.code == "corrupt"
+    assert str(error).startswith("The ZIP archive has two files called 'a.csv'")
 
 
 def test_a_member_can_be_said_for_an_archive_only() -> None:

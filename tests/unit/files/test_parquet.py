@@ -157,12 +157,18 @@ def test_dates_and_times_are_iso_text_and_never_cut(
 
 
 def test_durations_are_iso_text(tmp_path: Path) -> None:
-    values = [timedelta(hours=32, minutes=15), timedelta(seconds=-1.5), timedelta()]
+    values = [
+        timedelta(hours=32, minutes=15),
+        timedelta(seconds=-1.5),
+        timedelta(),
+        None,
+    ]
 
     assert cells(column(values, pl.Duration("us")), tmp_path) == [
-        ("P1DT8H15M", "s"),
+        ("PT32H15M", "s"),
         ("-PT1.5S", "s"),
         ("PT0S", "s"),
+        (None, None),
     ]
 
 

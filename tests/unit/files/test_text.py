@@ -8,6 +8,7 @@ from batchfx.errors import SourceError, UsageError
 from batchfx.files.encodings import guess_encoding
 from batchfx.files.encodings_found import Encoding, find_encoding
 from batchfx.files.text import (
+    ANY,
     LIMIT,
     PIECE,
     UNDECODABLE,
@@ -115,7 +116,8 @@ def test_a_given_encoding_is_taken(given: str, content: bytes, found: Encoding) 
 
 
 @pytest.mark.parametrize(
-    "given", ["nonsense", "utf-7", "cp037", "hex", "unicode_escape", "undefined"]
+    "given",
+    ["nonsense", "utf-7", "cp037", "hex", "unicode_escape", "undefined", "idna", "bz2"],
 )
 def test_an_encoding_in_which_no_table_is_written_is_refused(given: str) -> None:
     with pytest.raises(UsageError, match="can't be read"):
@@ -131,6 +133,11 @@ def test_an_encoding_in_which_no_table_is_written_is_refused(given: str) -> None
         ('a,b\r1,"x\ny\nz"\r', "\r"),
         ('a,b\n1,"x\ry\rz"\n', "\n"),
         ("a,b", "\n"),
+        ("a,b\n1,x\ry\n", "\n"),
+        ("a\n1\r2\n", "\n"),
+        ("a,b\n1,2\r3,4\n", ANY),
+        ("a;b\r1;2\r3;4\n5;6\r", ANY),
+        ('a,b\n"x\ry",2\n"x\ry",3\n', "\n"),
     ],
 )
 def test_the_line_end_is_found_outside_quotation_marks(text: str, newline: str) -> None:

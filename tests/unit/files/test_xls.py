@@ -11,6 +11,7 @@ from contextlib import suppress
 import pytest
 
 from batchfx.errors import SourceError
+from batchfx.files import open as files
 from batchfx.files.xls import inspect_xls, is_xls, read_xls
 from batchfx.files.xls_child import inspect_inside
 from tests.unit.files.old_workbooks import (
@@ -41,6 +42,17 @@ def one(cell: bytes, *formats: str, date1904: bool = False) -> tuple[str | None,
     )
     ((_, _, text, kinds),) = xls_rows(file)
     return text, kinds[1] if kinds else "t"
+
+
+def test_a_workbook_that_was_cut_before_its_directory_is_damaged() -> None:
+    content = CASE.read_bytes()
+    (sector,) = struct.unpack_from("<I", content, 48)  # with the directory
+
+    for size in (512, 1024, (sector + 1) * 512, (sector + 1) * 512 + 100):
+        cut = io.BytesIO(content[:size])
+        with pytest.raises(SourceError) as refused:
+            files.inspect(cut)
+        assert refused.value.code == "corrupt"
 
 
 def test_the_case_of_integers_dates_and_long_text_is_read_as_a_person_reads_it() -> (
@@ -75,7 +87,10 @@ def test_the_case_of_integers_dates_and_long_text_is_read_as_a_person_reads_it()
     ("value", "code", "expected"),
     [
         (12345.0, "General", ("12345", "n")),
-        (0.1 + 0.2, "General", ("0.30000000000000004", "n")),
+        (0.1 + 0.2, "General", ("0.3", "n")),
+        (12345678, "000-00-0000", ("012345678", "n")),
+        (42, '"K-"0000', ("42", "c")),
+        (99999999999999.99, "General", ("99999999999999.98", "n")),
         (1e22, "General", ("10000000000000000000000", "n")),
         (-3.0, "0.00", ("-3", "n")),
         (4507.0, "00000", ("04507", "n")),

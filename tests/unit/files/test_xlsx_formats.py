@@ -62,7 +62,6 @@ NUMBERS = [
     '_-* #,##0.00\\ "€"_-',
     "[$USD] #,##0",
     "[<=9999999]###\\-####;\\(###\\)\\ ###\\-####",
-    "000\\-00\\-0000x",
     "0 d",
     "d" * 256,
 ]
@@ -87,12 +86,54 @@ def test_a_format_says_what_its_numbers_are(code: str, shape: Shape) -> None:
         ("00000", 5),
         ("00", 2),
         ("000\\-00\\-0000", 9),
-        ('"No. "0000', 4),
         ("0000;-0", 4),
+        ("00 00 00", 6),
+        ("000-00-0000", 9),
+        ("(000) 000-0000", 10),
+        ("00,000", 5),
+        ("?00000", 5),
+        ("00\\.000\\.000", 8),
+        ('000"/"000', 6),
+        ("[$-407]00000", 5),
+        ("00000_);(00000)", 5),
     ],
 )
 def test_a_format_of_zeros_pads_to_its_digits(code: str, digits: int) -> None:
     assert read_format(code) == NumberFormat(Shape.NUMBER, digits)
+
+
+@pytest.mark.parametrize(
+    ("code", "digits", "least"),
+    [('0#" "##" "##" "##" "##', 10, 9), ("0##########", 11, 10), ("00##", 4, 2)],
+)
+def test_places_behind_a_zero_are_sure_for_numbers_that_fill_them(
+    code: str, digits: int, least: int
+) -> None:
+    assert read_format(code) == NumberFormat(Shape.NUMBER, digits, least)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        '"0"0000',
+        "\\00000",
+        '"0"0',
+        '"0"General',
+        "*00",
+        "00000.0",
+        "0000.00",
+        '"K-"0000',
+        '"No. "0000',
+        "000\\-00\\-0000x",
+        "0000%",
+        "0000,",
+        "[<=99999]00000;00000\\-0000",
+    ],
+)
+def test_zeros_and_signs_that_are_not_surely_known_make_a_number_a_code(
+    code: str,
+) -> None:
+    assert read_format(code) == NumberFormat(Shape.NUMBER, coded=True)
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,70 @@ def test_years_may_stand_among_names() -> None:
     assert layout.header == ("sku", "name", "2025", "2026")
 
 
+def test_pairs_above_a_table_that_is_no_wider_are_no_header() -> None:
+    layout = layout_of(
+        *(row(1, "Company", "ACME"), row(2, "Date", "2024")),
+        *(row(4, "sku", "qty"), row(5, "a", 1), row(6, "b", 2)),
+    )
+
+    assert (layout.header, layout.header_row) == (("sku", "qty"), 4)
+    assert [each.code for each in layout.warnings] == ["rows_above_header"]
+
+
+def test_the_first_of_two_tables_keeps_its_header() -> None:
+    records = (row(2, "a", 1), row(3, "b", 2))
+    layout = layout_of(
+        row(1, "sku", "qty"),
+        *records,
+        *(row(5, "name", "age"), *(row(n, "Ann", n) for n in range(6, 10))),
+    )
+
+    assert (layout.header, layout.header_row) == (("sku", "qty"), 1)
+
+
+def test_a_title_of_several_cells_is_no_header() -> None:
+    title = row(1, "Sales report", None, "Date: 1.1.2024")
+    names = row(2, "sku", "name", "qty")
+
+    layout = layout_of(title, names, row(3, "a", "A", 1), row(4, "b", "B", 2))
+
+    assert (layout.header, layout.header_row) == (("sku", "name", "qty"), 2)
+
+
+def test_a_record_of_words_below_a_nameless_column_is_no_header() -> None:
+    words = (row(2, "a", "x", "y"), row(3, "b", "y", "z"))
+
+    layout = layout_of(row(1, "sku", None, "note"), *words)
+
+    assert (layout.header, layout.header_row) == (("sku", "", "note"), 1)
+    (warning,) = layout.warnings
+    assert (warning.code, warning.parameters) == ("nameless_column", {"column": 2})
+
+
+def test_years_and_numbers_that_count_up_are_names_behind_one() -> None:
+    years = layout_of(row(1, "sku", 2023, 2024), row(2, "a", 1, 2), row(3, "b", 2, 3))
+    counted = layout_of(row(1, "sku", 1, 2, 3), row(2, "a", 7, 8, 9))
+
+    assert years.header == ("sku", "2023", "2024")
+    assert counted.header == ("sku", "1", "2", "3")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("Ann", 1990, 2010), ("Ben", 1985, 2000)],
+        [("a", 1, 2), ("b", 3, 4)],
+        [("a", 1, 2.5), ("b", 2, 3)],
+        [(2023, "a"), (1, "b")],
+    ],
+)
+def test_a_record_with_years_or_numbers_is_no_header(rows: list[tuple[object]]) -> None:
+    with pytest.raises(SourceError) as error:
+        layout_of(*(row(number, *each) for number, each in enumerate(rows, 1)))
+
+    assert error.value.code == "no_header"
+
+
 def test_a_column_without_a_name_in_the_table_belongs_to_it() -> None:
     layout = layout_of(
         row(1, None, "name", "city", None, "zip"),

@@ -10,7 +10,7 @@ import pytest
 
 from batchfx.errors import SourceError
 from batchfx.files.xlsx import inspect_xlsx
-from batchfx.files.xlsx_package import Package
+from batchfx.files.xlsx_package import OLE_MAGIC, Package
 from tests.unit.files.workbooks import (
     CASES,
     packed,
@@ -125,6 +125,7 @@ def test_a_document_is_no_workbook() -> None:
         (b"PK", "corrupt"),
         (b"PK\x05\x06" + bytes(18), "wrong_format"),
         (b"PK\x03\x04 no archive", "corrupt"),
+        (OLE_MAGIC + bytes(100), "corrupt"),
     ],
 )
 def test_what_is_no_archive_is_refused(content: bytes, code: str) -> None:
@@ -197,6 +198,19 @@ def test_a_small_part_that_expands_to_much_is_unsafe() -> None:
 
     assert len(content) < 100_000
     assert refusal(content).code == "unsafe_file"
+
+
+def test_two_parts_with_one_name_are_damage() -> None:
+    file = workbook(PEOPLE)
+    with zipfile.ZipFile(file, "a") as archive:
+        archive.writestr("xl/Worksheets/sheet1.xml", sheet(row(1, "id", "age")))
+
+    error = refusal(file.getvalue())
+
+    assert (error.code, error.parameters) == (
+        "corrupt",
+        {"part": "xl/worksheets/sheet1.xml"},
+    )
 
 
 def test_an_archive_of_too_many_parts_is_unsafe() -> None:

@@ -61,6 +61,7 @@ def test_a_layout_is_plain_json() -> None:
         "ignored": [],
         "header_rows": [1],
         "skip_after_header": 0,
+        "profile": [[], [], 0],
         "date1904": False,
         "merged": False,
         "hidden_rows": "read",
@@ -207,6 +208,39 @@ NOTE = "This is a line of totals or a note, not a record."
             [row(4, "Sum:", 7, None), row(5, 3, "Cy", 7)],
             [(4, "Sum:", ("Sum:", "7", ""))],
         ),
+        ([row(4, "Total", 3, 11)], [(4, "Total", ("Total", "3", "11"))]),
+        (
+            [row(4, "Total", 3, 11), row(6, "Printed")],
+            [
+                (4, "Total", ("Total", "3", "11")),
+                (6, "Printed", ("Printed", "", "")),
+            ],
+        ),
+        (
+            [row(5, "Total:", 3, 11), row(6, "Sum", None, 4)],
+            [(5, "Total:", ("Total:", "3", "11")), (6, "Sum", ("Sum", "", "4"))],
+        ),
+        (
+            [row(4, "Total", 3, 11), row(5, "Exported 2024-01-01")],
+            [
+                (4, "Total", ("Total", "3", "11")),
+                (5, "Exported 2024-01-01", ("Exported 2024-01-01", "", "")),
+            ],
+        ),
+        ([row(4, "Total", 3, 11), row(5, 3, "Cy", 7)], []),
+        ([row(5, "Total", 3, 11), row(6, 3, "Cy", 7)], []),
+        ([row(5, None, 3, 11)], [(5, "3", ("", "3", "11"))]),
+        ([row(4, None, 3, 11)], []),
+        (
+            [row(5, "Legend", "x"), row(6, "c", "city")],
+            [(5, "Legend", ("Legend", "x", "")), (6, "c", ("c", "city", ""))],
+        ),
+        (
+            [row(5, "Ann", 7, "x"), row(6, "Ben", 8, "y")],
+            [(5, "Ann", ("Ann", "7", "x")), (6, "Ben", ("Ben", "8", "y"))],
+        ),
+        ([row(5, 3, "Cy", 7), row(7, 4, "Di", "none"), row(9, 5, "Ed")], []),
+        ([row(5, "Legend", "x"), row(6, 3, "Cy", 7)], []),
         ([row(4, "without a sum")], []),
         ([row(5, "only an id"), row(6, 3, "Cy", 7)], []),
     ],
@@ -256,6 +290,56 @@ def test_reading_goes_on_among_totals_and_notes(
         assert [r.frame.rows() for r in rest] == [
             r.frame.rows() for r in blocks[index + 1 :]
         ]
+
+
+def test_behind_a_blank_row_a_list_may_go_on_with_something_else() -> None:
+    names = (row(2, "Ann"), row(3, "Ben"), row(5, 77), row(7, "Total"))
+
+    found = read_rows(workbook(sheet(row(1, "name"), *names)))
+
+    assert [each[1:3] for each in found] == [
+        *(("Ann", None), ("Ben", None), ("77", None), ("Total", None))
+    ]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 100])
+def test_another_table_behind_a_blank_row_is_no_part_of_the_first(rows: int) -> None:
+    file = workbook(
+        sheet(
+            *(row(1, "sku", "qty"), row(2, "a", 1), row(3, "b", 2)),
+            *(row(6, "name", "mail"), row(7, "Ann", "a@b.example")),
+        )
+    )
+    (warning,) = inspect_xlsx(file).warnings
+
+    assert (warning.code, warning.parameters) == ("second_table", {"row": 6})
+    codes = [
+        (number, fault.code)
+        for block in read_blocks(file, rows)
+        for number, faults in block.frame.select("row", "faults").rows()
+        for fault in load_faults(faults or "[]")
+    ]
+    assert codes == [(6, "not_a_record"), (7, "not_a_record")]
+
+
+def test_a_control_character_is_a_fault_of_its_cell_however_it_is_written() -> None:
+    items = ("<t>x_x0000_y</t>", "<t>fine</t>")
+    shared = row(3, "z_x001B_", "l1&#10;l2&#9;")
+    first = f'<row r="2">{cell("A2", 0, "s")}{cell("B2", 1, "s")}</row>'
+    lines = (first, shared, row(4, "a&#127;", "b"))
+    file = workbook(sheet(row(1, "id", "name"), *lines), shared=strings(*items))
+
+    found = [
+        (number, fault.column, fault.code, fault.parameters)
+        for block in read_blocks(file, 100)
+        for number, faults in block.frame.select("row", "faults").rows()
+        for fault in load_faults(faults or "[]")
+    ]
+    assert found == [
+        (2, 0, "control_character", {"character": "U+0000"}),
+        (3, 0, "control_character", {"character": "U+001B"}),
+        (4, 0, "control_character", {"character": "U+007F"}),
+    ]
 
 
 def test_notes_below_a_narrow_table_are_records() -> None:
@@ -339,7 +423,7 @@ def test_a_filled_cell_keeps_the_kind_and_the_fault_of_the_top() -> None:
         (cell("B2", 1.5, style=2), "PT36H", "s"),
         (cell("B2", 7, style=3), "00007", "n"),
         (cell("B2", -7, style=3), "-00007", "n"),
-        (cell("B2", 7.5, style=3), "7.5", "n"),
+        (cell("B2", 7.5, style=3), "7.5", "c"),
         (cell("B2", "abc", "n", style=3), "abc", "t"),
         (cell("B2", 7, style=99), "7", "n"),
         (cell("B2", "_x0041_"), "A", "t"),
@@ -395,7 +479,9 @@ VALUES = st.one_of(
     TEXTS.map("t{}".format),
     st.integers(-(10**15), 10**15),
     # The other program writes 16 digits.
-    st.floats(-1e300, 1e300).map(lambda number: float(f"{number:.15g}")),
+    st.floats(-1e300, 1e300, allow_subnormal=False).map(
+        lambda number: float(f"{number:.15g}")
+    ),
     st.booleans(),
     st.dates(date(1900, 3, 1)),
 )
@@ -407,7 +493,8 @@ def text_of(value: object) -> str | None:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
-        return f"{Decimal(repr(value)):f}".removesuffix(".0") if value else "0"
+        text = f"{Decimal(f'{value or 0.0:.15g}'):f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
     return None if value is None else str(value)
 
 

@@ -110,6 +110,15 @@ def test_the_warning_names_the_sheets_that_are_not_read() -> None:
     ]
 
 
+def test_a_hidden_table_is_told_where_the_visible_sheet_has_none() -> None:
+    sheets = {"Data": sheet(row(1, "id", "n"), row(2, 1, 2)), "V": sheet(row(1, "x"))}
+
+    layout = inspect_xlsx(workbook(sheets, hidden=["Data"]))
+
+    assert [each.code for each in layout.warnings] == ["other_sheets", "no_rows"]
+    assert layout.warnings[0].parameters == {"sheet": "V", "others": ["Data"]}
+
+
 def test_a_chart_sheet_has_no_cells_to_read() -> None:
     parts = workbook_parts({"Chart": PEOPLE, "Data": PEOPLE})
     links = str(parts["xl/_rels/workbook.xml.rels"])

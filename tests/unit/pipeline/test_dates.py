@@ -258,8 +258,23 @@ def test_a_two_digit_year_is_refused_where_no_window_is_stated() -> None:
     assert day("3 " + "Mar" * 20 + " 24", PLAIN).code == "date_parsing"
 
 
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [("%d/%m/%y", "02/03/58"), ("%d%m%y", "020358"), ("%d %B %y", "2 March 58")],
+)
+def test_a_format_makes_no_year_of_two_digits_without_a_window(
+    form: str, text: str
+) -> None:
+    of_column = day(text, PLAIN, form=form)
+    of_file = day(text, Notation(date_formats=(form, "%d.%m.%Y")))
+
+    assert of_column.code == of_file.code == "two_digit_year"
+    assert of_file.parameters == {"choices": ["1958-03-02", "2058-03-02"]}
+    stated = Notation(date_formats=(form,), two_digit_year=1930)
+    assert day(text, stated) == date(1958, 3, 2)
+
+
 def test_a_window_of_years_counts_for_a_format_too() -> None:
-    assert day("02/03/58", PLAIN, form="%d/%m/%y") == date(2058, 3, 2)
     window = Notation(two_digit_year=TODAY)
     assert day("02/03/58", window, form="%d/%m/%y") == date(1958, 3, 2)
 
@@ -273,6 +288,13 @@ def test_another_form_than_the_stated_one_is_no_question() -> None:
     assert {each.code for each in complaints.values()} == {"date_parsing"}
     assert complaints["31/12/2026"].suggestion == "31.12.2026"
     assert complaints["03/04/2026"].suggestion is None
+
+
+def test_a_day_that_is_none_is_not_taken_for_another_order_of_it() -> None:
+    refused = day("29.02.23", Notation(two_digit_year=1930), form="%d.%m.%y")
+    assert (refused.code, refused.suggestion) == ("date_parsing", None)
+    meant = day("28/02/2023", Notation(two_digit_year=1930), form="%d.%m.%y")
+    assert (meant.code, meant.suggestion) == ("date_parsing", "28.02.23")
 
 
 def test_formats_are_read_beside_iso() -> None:

@@ -88,6 +88,17 @@ def test_what_is_only_like_a_required_column_is_proposed_and_not_taken() -> None
     )
 
 
+def test_a_column_that_the_mapping_takes_away_is_not_said_to_be_missing() -> None:
+    assert refusal("E-Mail", "Name", given={"Name": None}) == (
+        "No column is left for 'Name'. By the mapping, 'Name' is left out: say "
+        "--map \"Name=name\" instead. The file has: 'E-Mail', 'Name'."
+    )
+    assert refusal("E-Mail", "NAME", given={"NAME": "city"}) == (
+        "No column is left for 'Name'. By the mapping, 'NAME' is 'city': say "
+        "--map \"NAME=name\" instead. The file has: 'E-Mail', 'NAME'."
+    )
+
+
 def test_a_missing_column_names_its_fields_and_proposals_for_machines() -> None:
     with pytest.raises(SourceError) as refused:
         matched("Mail", "Name")

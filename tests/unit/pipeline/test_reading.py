@@ -25,6 +25,7 @@ class Size(IntEnum):
     SMALL = 1
 
 
+SHORT_YEARS = Annotated[date, Column(format="%d/%m/%y", two_digit_year=1930)]
 FORMATTED = Annotated[date, Column(format="%d.%m.%Y")]
 IDENTIFIER = "0f8fad5b-d9cb-469f-a165-70867728950e"
 BIG = "1" * 45
@@ -59,7 +60,7 @@ def naive(*parts: int) -> datetime:
         (FORMATTED, "31.12.2026", date(2026, 12, 31)),
         (FORMATTED, "4.3.2026", date(2026, 3, 4)),
         (FORMATTED, "2026-03-04", date(2026, 3, 4)),
-        (Annotated[date, Column(format="%d/%m/%y")], "02/03/69", date(1969, 3, 2)),
+        (SHORT_YEARS, "02/03/69", date(1969, 3, 2)),
         (Annotated[date, Column(format="%d %b %Y")], "2 Mar 2026", date(2026, 3, 2)),
         (Annotated[date, Column(format="%d%m%Y")], "1112024", date(2024, 1, 11)),
         (Annotated[date, Column(format="%Y/%m/%d")], "2024/2/3", date(2024, 2, 3)),
@@ -286,6 +287,7 @@ def test_what_a_sheet_says_of_a_cell_counts(
         (date, "45707", "n", "date_parsing"),
         (str, "2024-01-01", "d", "date_in_text_field"),
         (str, "PT5H", "s", "date_in_text_field"),
+        (str, "42", "c", "leading_zero_risk"),
     ],
 )
 def test_a_sheets_cell_of_another_kind_is_refused(
@@ -294,6 +296,22 @@ def test_a_sheets_cell_of_another_kind_is_refused(
     (issue,) = read(annotation, text, kind)
 
     assert issue.code == code
+
+
+@pytest.mark.parametrize(
+    ("annotation", "text", "value"),
+    [
+        (int, "42", 42),
+        (int, "42.0", 42),
+        (float, "12.5", 12.5),
+        (Decimal, "12.5", Decimal("12.5")),
+        (Decimal, "1E+2", Decimal("1E+2")),
+    ],
+)
+def test_a_number_that_its_sheet_shows_as_a_code_is_a_number(
+    annotation: Any, text: str, value: Any
+) -> None:
+    assert read(annotation, text, "c") == value
 
 
 def test_the_kind_of_a_cell_is_taken_from_its_place_in_the_file() -> None:

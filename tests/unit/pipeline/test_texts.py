@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -191,6 +192,29 @@ def test_a_fraction_in_a_number_cell_is_a_text_as_it_is() -> None:
     assert Read(str, [third], kinds="n", digits=SHEET_DIGITS).values == [third]
 
 
+@pytest.mark.parametrize(
+    ("text", "is_lost"),
+    [
+        ("99999999999999.99", True),
+        ("-123456789012.345678", True),
+        ("1234567890123456", True),
+        ("1234567890123.45", False),
+        ("0.33333333333333331", False),
+        ("0000000000000000042", False),
+    ],
+)
+def test_a_decimal_number_of_a_sheet_has_fifteen_digits(
+    text: str,
+    is_lost: bool,  # noqa: FBT001 - a case of two
+) -> None:
+    found = Read(Decimal, [text], kinds="n", digits=SHEET_DIGITS).values
+
+    assert found == (["precision_lost"] if is_lost else [Decimal(text)])
+    for kind, digits in (("t", SHEET_DIGITS), ("n", None)):
+        kept = Read(Decimal, [text], kinds=kind, digits=digits).values
+        assert kept == [Decimal(text)]
+
+
 def test_rules_judge_the_decided_value() -> None:
     kind = Annotated[int, Field(le=2000), Column(decimal=",")]
 
@@ -206,3 +230,13 @@ def test_a_notation_is_laid_over_another() -> None:
         Notation(decimal=",", thousands="", currency=False, percent="number")
     )
     assert Notation.load(said.dump()) == said
+
+
+def test_what_texts_stand_for_is_said_for_each_text() -> None:
+    declared = Notation(values={"offen": "open", "neu": "draft"}, trim=True)
+    given = Notation(values={"neu": "open"})
+    assert given.over(declared) == Notation(
+        values={"offen": "open", "neu": "open"}, trim=True
+    )
+    assert declared.over(given).values == {"offen": "open", "neu": "draft"}
+    assert Notation().over(declared).values == declared.values

@@ -1,0 +1,194 @@
+"""Rows of a sheet that are no records of its table: totals, notes, other tables.
+
+A blank row is what people set things apart with, so what stands behind one is looked at
+more closely than what stands among the records. All of it is judged with a view to the
+rest of the sheet: what fits the table further down makes records of all that is above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from batchfx.files.csv_notes import TOTAL, is_total
+from batchfx.files.xlsx_cells import Cells
+from batchfx.files.xlsx_header import SeenRow
+from batchfx.model.blocks import Fault, Kind
+
+HELD_NOTES = 100  # rows at the end of a sheet that may be notes
+LEAST_WIDTH = 3  # of a table where a row with one cell is remarkable
+LEAST_ROWS = 2  # that show what a table's rows are like
+NUMBERS = frozenset({Kind.NUMBER, Kind.CODE})
+
+
+class Record(NamedTuple):
+    """A row laid out in the table's columns; *outside* are its other cells.
+
+    A row with a *fault* is no record, and has no cells; *noted* are such rows below the
+    last record.
+    """
+
+    number: int
+    attributes: Sequence[str]
+    stored: Sequence[str]
+    outside: tuple[tuple[str, str, str], ...] = ()
+    fault: Fault | None = None
+    noted: bool = False
+
+
+class Profile(NamedTuple):
+    """What the first records of a table are like, column by column.
+
+    *kinds* are the kinds of cell that each column has, *full* the columns without an
+    empty one; each record has *least* filled cells. Of less than two records, or of a
+    single column, nothing is known.
+    """
+
+    kinds: Sequence[str] = ()
+    full: Sequence[int] = ()
+    least: int = 0
+
+    def fits(self, kinds: Sequence[str]) -> bool:
+        """Tell whether a row whose cells are of these *kinds* looks like a record.
+
+        Most of its cells are of kinds that their columns have, half of them are no
+        words in place of numbers, and where it has fewer cells than any other record,
+        there is a number or date among them, if others have such, or half of the cells
+        that no other lacks.
+        """
+        if not self.kinds:
+            return True
+        filled = [place for place, kind in enumerate(kinds) if kind != Kind.EMPTY]
+        strange = [i for i in filled if self.kinds[i] and kinds[i] not in self.kinds[i]]
+        words = [i for i in strange if kinds[i] == Kind.TEXT]
+        if 2 * len(strange) > len(filled) or 2 * len(words) >= len(filled):
+            return False
+        typed = [place for place in self.full if Kind.TEXT not in self.kinds[place]]
+        missing = [place for place in typed or self.full if kinds[place] == Kind.EMPTY]
+        allowed = len(typed) - 1 if typed else len(self.full) // 2
+        return len(filled) >= self.least or len(missing) <= allowed
+
+
+def kinds_in(row: SeenRow, columns: Sequence[int]) -> str:
+    """Return the kinds of a row's cells in *columns*."""
+    kinds = "".join(row.cells.get(each, ("", Kind.EMPTY))[1] for each in columns)
+    return kinds.replace(Kind.CODE, Kind.NUMBER)
+
+
+def profile_of(rows: Sequence[SeenRow], columns: Sequence[int]) -> Profile:
+    """Return what the first of *rows* are like, up to a blank one, but for totals."""
+    run = [
+        kinds_in(row, columns)
+        for place, row in enumerate(rows)
+        if row.number == rows[0].number + place and not _begins_total(row)
+    ]
+    if len(run) < LEAST_ROWS or len(columns) == 1:
+        return Profile()
+    columns_kinds = list(zip(*run, strict=True))
+    kinds = ["".join(sorted({*column} - {Kind.EMPTY})) for column in columns_kinds]
+    full = [place for place, each in enumerate(columns_kinds) if Kind.EMPTY not in each]
+    least = min(len(each) - each.count(Kind.EMPTY) for each in run)
+    return Profile(kinds, full, least)
+
+
+def _begins_total(row: SeenRow) -> bool:
+    text = row.cells[min(row.cells)][0] if row.cells else ""
+    return TOTAL.fullmatch(text.strip().casefold()) is not None
+
+
+def judged(
+    found: Iterable[Record],
+    profile: Profile,
+    cells: Cells,
+    after: int,
+    *,
+    noted: bool,
+) -> Iterator[Record]:
+    """Yield *found*, with the fault ``not_a_record`` for totals and notes.
+
+    These are lines of totals, as in text files, and at the end of the sheet: rows with
+    a word for a total and otherwise numbers (also above such a line), and below a blank
+    row those with a single cell, with numbers alone beside empty cells, or unlike the
+    records above.
+    """
+    held: list[Record] = []
+    last: Record | None = None
+    for record in found:
+        apart = record.number > after + 1 or noted or bool(held)
+        after, noted = record.number, False
+        doubtful = (apart or "" in record.stored) and len(held) < HELD_NOTES
+        if doubtful and _may_be_note(record, profile, cells, apart=apart):
+            held.append(record)
+            continue
+        current = _without_totals(record, cells)
+        if last:
+            yield _last_judged(last, cells) if current.fault else last
+        if held:
+            yield from (_without_totals(each, cells) for each in held)
+            held.clear()
+        last = current
+    if last:
+        yield _last_judged(last, cells)
+    yield from (_as_note(each, cells)._replace(noted=True) for each in held)
+
+
+def _may_be_note(
+    record: Record, profile: Profile, cells: Cells, *, apart: bool
+) -> bool:
+    width = len(record.stored)
+    empty = record.stored.count("")
+    if not apart:
+        return width >= LEAST_WIDTH and _has_total(record, cells)
+    if empty == width - 1 and width >= LEAST_WIDTH:
+        return True
+    return _has_total(record, cells) or _is_strange(record, profile, cells)
+
+
+def _is_strange(record: Record, profile: Profile, cells: Cells) -> bool:
+    pairs = zip(record.attributes, record.stored, strict=True)
+    read = "".join(cells.cell(*pair).kind for pair in pairs)
+    kinds = read.replace(Kind.CODE, Kind.NUMBER)
+    filled = [kind for kind in kinds if kind != Kind.EMPTY]
+    sums = kinds[0] == Kind.EMPTY and NUMBERS.issuperset(filled) and 0 in profile.full
+    return sums or not profile.fits(kinds)
+
+
+def _has_total(record: Record, cells: Cells) -> bool:
+    """Tell whether a row has a word for a total, and otherwise numbers."""
+    pairs = zip(record.attributes, record.stored, strict=True)
+    filled = ((attributes, stored) for attributes, stored in pairs if stored)
+    first, second = next(filled, ("", "")), next(filled, None)
+    if second and cells.reading(second[0]).kind not in NUMBERS:
+        return False  # which is true of nearly all rows, and quickly seen
+    if not TOTAL.fullmatch(cells.cell(*first).text.strip().casefold()):
+        return False
+    rest = [second, *filled] if second else []
+    is_told = bool(rest) or len(record.stored) >= LEAST_WIDTH
+    return is_told and all(cells.cell(*each).kind in NUMBERS for each in rest)
+
+
+def _last_judged(record: Record, cells: Cells) -> Record:
+    if len(record.stored) >= LEAST_WIDTH and _has_total(record, cells):
+        return _as_note(record, cells)._replace(noted=True)
+    return record
+
+
+def _without_totals(record: Record, cells: Cells) -> Record:
+    width = len(record.stored)
+    if width < LEAST_WIDTH or record.stored.count("") < width // 2:
+        return record
+    return _as_note(record, cells) if is_total(_texts(record, cells), width) else record
+
+
+def _as_note(record: Record, cells: Cells) -> Record:
+    texts = _texts(record, cells)
+    label = next(filter(None, texts), None)
+    message = "This is a line of totals or a note, not a record."
+    fault = Fault("not_a_record", message, value=label, fields=tuple(texts))
+    empty = ("",) * len(texts)
+    return Record(record.number, empty, empty, fault=fault)
+
+
+def _texts(record: Record, cells: Cells) -> list[str]:
+    pairs = zip(record.attributes, record.stored, strict=True)
+    return [cells.cell(*pair).text.strip() for pair in pairs]
