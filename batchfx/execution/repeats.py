@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import reduce
 from typing import Any
 
 import polars as pl
@@ -17,6 +18,7 @@ from batchfx.model.blocks import ROW
 from batchfx.pipeline.validate import Validated
 
 HASHES_AT_ONCE = 1_000_000  # 8 bytes each
+SLICE = 100_000
 
 Values = Callable[[pl.Series | None], Iterator[pl.DataFrame]]
 
@@ -42,7 +44,9 @@ def met(values: Values, total: int, last_row: int) -> Iterator[pl.DataFrame]:
         marks = (_marks(each, room) for each in values(None))
         if passes > 1:
             marks = (each.filter(each // room % passes == part) for each in marks)
-        meeting = _meeting(pl.concat(marks, rechunk=True), room)
+        meeting = _meeting(
+            reduce(pl.Series.extend, marks, pl.Series(dtype=pl.UInt64)), room
+        )
         if len(meeting):
             yield pl.concat(values(meeting))
 
@@ -74,9 +78,17 @@ def _marks(values: pl.DataFrame, room: int) -> pl.Series:
 def _meeting(marks: pl.Series, room: int) -> pl.Series:
     """Return the rows that share their hash with another, in order."""
     marks = marks.sort(in_place=True)
-    is_same = (marks // room).diff(null_behavior="ignore") == 0
-    is_met = is_same.fill_null(value=False) | is_same.shift(-1, fill_value=False)
-    return (marks.filter(is_met) % room).cast(pl.UInt32).sort()
+    # In slices, since each step of this copies what it is done with. A slice has one
+    # more than its own, which its last may meet.
+    slices = (marks.slice(at, SLICE + 1) for at in range(0, len(marks), SLICE))
+    met = [(_neighbours(each // room, each) % room).cast(pl.UInt32) for each in slices]
+    return pl.concat(met).unique().sort() if met else pl.Series(dtype=pl.UInt32)
+
+
+def _neighbours(hashes: pl.Series, marks: pl.Series) -> pl.Series:
+    """Return those of *marks* whose hash is that of the one before or behind."""
+    is_same = (hashes.diff(null_behavior="ignore") == 0).fill_null(value=False)
+    return marks.filter(is_same | is_same.shift(-1, fill_value=False))
 
 
 def _later(candidates: pl.DataFrame) -> list[tuple[int, int]]:
