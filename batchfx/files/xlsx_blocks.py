@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import repeat
+from itertools import islice, repeat
 from typing import NamedTuple, NoReturn
 
 import polars as pl
@@ -27,6 +27,7 @@ from batchfx.model.blocks import (
     column_name,
     dump_faults,
 )
+from batchfx.model.garbage import uncollected
 
 BLOCK_TEXT_LIMIT = 512 * 1024**2  # characters
 CACHED_PLACES = 4096
@@ -156,20 +157,26 @@ def blocks(
         skipped: Rows that are left out and not counted, ascending.
 
     """
+    source = judged(found, profile, cells, after, noted=noted)
+    while True:
+        with uncollected():
+            batch = _batch(source, rows)
+            if not batch:
+                return
+            block = _block(batch, table, cells, _between(batch, after, skipped))
+        after = batch[-1].number
+        yield block
+
+
+def _batch(source: Iterator[Record], rows: int) -> list[Record]:
     batch: list[Record] = []
     size = 0
-    for record in judged(found, profile, cells, after, noted=noted):
+    for record in islice(source, rows):
         batch.append(record)
         size += sum(map(len, record.stored))
         if size > BLOCK_TEXT_LIMIT:
             _refuse_size()
-        if len(batch) == rows:
-            yield _block(batch, table, cells, _between(batch, after, skipped))
-            after = record.number
-            batch = []
-            size = 0
-    if batch:
-        yield _block(batch, table, cells, _between(batch, after, skipped))
+    return batch
 
 
 def _between(batch: Sequence[Record], after: int, skipped: Sequence[int]) -> int:
@@ -187,11 +194,15 @@ def _is_beside(record: Record, cells: Cells) -> bool:
 def _laid_out(row: StoredRow, places: Sequence[int | None], width: int) -> Record:
     attributes, stored = [""] * width, [""] * width
     outside: list[tuple[str, str, str]] = []
-    for place, *cell in zip(places, *row[1:], strict=True):
+    _, letters, own_attributes, texts = row
+    for place, name, attribute, text in zip(
+        places, letters, own_attributes, texts, strict=True
+    ):
         if place is None:
-            outside.append((cell[0], cell[1], cell[2]))
+            outside.append((name, attribute, text))
         elif place != IGNORED:
-            attributes[place], stored[place] = cell[1:]
+            attributes[place] = attribute
+            stored[place] = text
     return Record(row.number, attributes, stored, tuple(outside))
 
 

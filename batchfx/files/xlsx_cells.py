@@ -181,16 +181,14 @@ class CellReader(FormattedCells):
 
     def is_blank(self, attributes: Sequence[str], stored: Sequence[str]) -> bool:
         """Tell whether no cell of a row has more than white space in it."""
-        shared = []
         for attribute, text in zip(attributes, stored, strict=True):
-            if text and not text.isspace():
-                if SHARED not in attribute:
-                    return False
-                shared.append(text)
-        return not (shared and self._has_text(shared))
-
-    def _has_text(self, numbers: Sequence[str]) -> bool:
-        return any(self._strings.text(number).strip() for number in numbers)
+            if (
+                text
+                and not text.isspace()
+                and (SHARED not in attribute or not self._strings.is_blank(text))
+            ):
+                return False
+        return True
 
     def _other_reading(self, kind: str) -> Reading:
         if kind == "s":

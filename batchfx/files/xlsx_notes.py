@@ -155,14 +155,17 @@ def _is_strange(record: Record, profile: Profile, cells: Cells) -> bool:
 
 def _has_total(record: Record, cells: Cells) -> bool:
     """Tell whether a row has a word for a total, and otherwise numbers."""
-    pairs = zip(record.attributes, record.stored, strict=True)
-    filled = ((attributes, stored) for attributes, stored in pairs if stored)
-    first, second = next(filled, ("", "")), next(filled, None)
-    if second and cells.reading(second[0]).kind not in NUMBERS:
+    first, *second = record.stored[:2]
+    if (
+        first
+        and any(second)
+        and cells.reading(record.attributes[1]).kind not in NUMBERS
+    ):
         return False  # which is true of nearly all rows, and quickly seen
-    if not TOTAL.fullmatch(cells.cell(*first).text.strip().casefold()):
+    pairs = zip(record.attributes, record.stored, strict=True)
+    label, *rest = [pair for pair in pairs if pair[1]] or [("", "")]
+    if not TOTAL.fullmatch(cells.cell(*label).text.strip().casefold()):
         return False
-    rest = [second, *filled] if second else []
     is_told = bool(rest) or len(record.stored) >= LEAST_WIDTH
     return is_told and all(cells.cell(*each).kind in NUMBERS for each in rest)
 

@@ -25,6 +25,7 @@ MEMORY_BUDGET = 8 * 1024**2  # bytes of strings that stay in memory
 STRING_OVERHEAD = 64  # bytes that Python needs for a string besides its text
 PAGE = 32  # strings
 CACHED_PAGES = 2048
+SURE_DIGITS = 15  # of a number of a string, which needs no more
 TEXT_LIMIT = 4 * 1024**2  # characters of one text; Excel stops at 32,767
 SEPARATOR = "\0"  # which XML can't contain, though an escape may stand for it
 
@@ -71,6 +72,7 @@ class SharedStrings:
         self._free = MEMORY_BUDGET
         self._offsets = array("Q", [0])  # of the pages in the file, and its end
         self._known = 0
+        self._blanks = array("L")  # for each page the bits of its blank strings
         self._stack = ExitStack()
         self._file: IO[bytes] | None = None
         self._page = lru_cache(CACHED_PAGES)(self._load)
@@ -89,6 +91,19 @@ class SharedStrings:
 
         """
         return self.texts((number,))[0]
+
+    def is_blank(self, number: str) -> bool:
+        """Tell whether the string of that *number* has nothing but white space.
+
+        Raises:
+            SourceError: ``corrupt``: there is no such string.
+
+        """
+        known = number.isdecimal() and len(number) <= SURE_DIGITS
+        index = int(number) if known else -1
+        if not 0 <= index < self._known:
+            (index,) = self._indexes((number,))
+        return bool(self._blanks[index // PAGE] >> index % PAGE & 1)
 
     def texts(self, numbers: Sequence[str]) -> list[str]:
         """Return the strings of many numbers, as `text` does for one."""
@@ -128,6 +143,7 @@ class SharedStrings:
 
     def _add(self, page: list[str]) -> None:
         self._known += len(page)
+        self._blanks.append(_blank_bits(page))
         if self._file is None and self._free > 0:
             self._kept += map(decode_escapes, page)
             self._free -= sum(map(len, page)) + STRING_OVERHEAD * len(page)
@@ -147,6 +163,16 @@ class SharedStrings:
         text = self._file.read(end - start).decode()
         page = text.split(SEPARATOR)
         return list(map(decode_escapes, page)) if "_x" in text else page
+
+
+def _blank_bits(page: Sequence[str]) -> int:
+    """Return a bit for each string, set where it has nothing but white space."""
+    doubtful = (
+        (place, text)
+        for place, text in enumerate(page)
+        if not text or text[0] == "_" or text[0].isspace()
+    )
+    return sum(1 << p for p, text in doubtful if not decode_escapes(text).strip())
 
 
 def _pages(batches: Iterator[list[str]]) -> Iterator[list[str]]:

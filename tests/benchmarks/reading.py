@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import re
 import statistics
 import subprocess
 import sys
 import zipfile
 from collections.abc import Iterable, Iterator
+from datetime import date
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -24,6 +26,8 @@ CONTENT_TYPES = """<?xml version="1.0"?>
 openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/>
 <Override PartName="/xl/worksheets/sheet1.xml" ContentType="application/vnd.\
 openxmlformats-officedocument.spreadsheetml.worksheet+xml"/>
+<Override PartName="/xl/styles.xml" ContentType="application/vnd.\
+openxmlformats-officedocument.spreadsheetml.styles+xml"/>
 <Override PartName="/xl/sharedStrings.xml" ContentType="application/vnd.\
 openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"/></Types>"""
 RELATIONS = """<?xml version="1.0"?>
@@ -32,10 +36,21 @@ RELATIONS = """<?xml version="1.0"?>
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 RELATION = f'<Relationship Id="r{{}}" Type="{OFFICE}/{{}}" Target="{{}}"/>'
+STYLES = (
+    f'<styleSheet xmlns="{MAIN}"><cellXfs count="2"><xf numFmtId="0"/>'
+    '<xf numFmtId="14" applyNumberFormat="1"/></cellXfs></styleSheet>'
+)
 WORKBOOK = (
     f'<workbook xmlns="{MAIN}" xmlns:r="{OFFICE}"><sheets>'
     '<sheet name="Customers" sheetId="1" r:id="r1"/></sheets></workbook>'
 )
+
+
+# Columns of customers that a workbook holds as what they are.
+DATES, AMOUNTS = "E", "F"
+TRUTHS = {"true": 1, "false": 0}
+ISO_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+EPOCH = date(1899, 12, 30)
 
 
 def write_customers(path: Path, count: int, faulty: float) -> None:
@@ -70,6 +85,8 @@ def write_workbook(source: Path, target: Path) -> None:
         package.writestr("_rels/.rels", RELATIONS.format(office))
         parts = RELATION.format(1, "worksheet", "worksheets/sheet1.xml")
         parts += RELATION.format(2, "sharedStrings", "sharedStrings.xml")
+        parts += RELATION.format(3, "styles", "styles.xml")
+        package.writestr("xl/styles.xml", STYLES)
         package.writestr("xl/_rels/workbook.xml.rels", RELATIONS.format(parts))
         package.writestr("xl/workbook.xml", WORKBOOK)
         with package.open("xl/worksheets/sheet1.xml", "w", force_zip64=True) as sheet:
@@ -92,8 +109,13 @@ def _sheet(rows: Iterable[list[str]], strings: dict[str, int]) -> Iterator[str]:
 
 
 def _cell(name: str, text: str, strings: dict[str, int]) -> str:
-    if text.isdigit() and not text.startswith("0"):
+    if name[0] == DATES and ISO_DAY.fullmatch(text):
+        serial = (date.fromisoformat(text) - EPOCH).days
+        return f'<c r="{name}" s="1"><v>{serial}</v></c>'
+    if name[0] == AMOUNTS and text.replace(".", "", 1).isdigit():
         return f'<c r="{name}"><v>{text}</v></c>'
+    if text in TRUTHS:
+        return f'<c r="{name}" t="b"><v>{TRUTHS[text]}</v></c>'
     place = strings.setdefault(text, len(strings))
     return f'<c r="{name}" t="s"><v>{place}</v></c>'
 
