@@ -33,10 +33,10 @@ from batchfx.model.blocks import (
     load_faults,
 )
 from batchfx.model.issues import Issue, Level, Phase
+from batchfx.model.names import folded
 from batchfx.model.settings import Settings
 from batchfx.model.sources import Layout
 from batchfx.pipeline.headers import Saved, listed
-from batchfx.pipeline.likeness import folded
 from batchfx.pipeline.mapping import find
 from batchfx.store import chunks, outcomes, revisions
 from batchfx.store.batches import Batch

@@ -17,9 +17,9 @@ from pydantic_core import PydanticCustomError
 from batchfx.columns import Column
 from batchfx.errors import SourceError, UsageError
 from batchfx.model.blocks import Kind, column_name
+from batchfx.model.names import folded
 from batchfx.pipeline.headers import shorten
 from batchfx.pipeline.kinds import reader_of
-from batchfx.pipeline.likeness import folded
 from batchfx.pipeline.plan import RowPlan, plan_of
 from batchfx.pipeline.reading import Complaint
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Mapping
 
+from batchfx.model.names import folded
+
 SEVERAL = 4  # twice the two names that are more than chance
-
-
-def folded(name: str) -> str:
-    """Return *name* without case, accents, blanks and punctuation."""
-    plain = unicodedata.normalize("NFKD", name.casefold())
-    return "".join(each for each in plain.casefold() if each.isalnum())
 
 
 def matches(names: Iterable[str], expected: Iterable[str]) -> int:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from batchfx.columns import Column
-from batchfx.pipeline.likeness import CLOSE, COMPARED, folded, nearest
+from batchfx.model.names import folded
+from batchfx.pipeline.likeness import CLOSE, COMPARED, nearest
 
 NAMES_SHOWN = 12
 NAME_LENGTH = 40

@@ -3,34 +3,15 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
+
+from batchfx.model.names import folded
 
 CLOSE = 0.6  # likeness, from 0 to 1, from which a name is worth asking about
 COMPARED = 80  # characters of a name that are compared
 SHORTEST_PART = 4  # letters from which one name within another means something
 PART_WITHIN = 0.75  # the likeness of a name that is a part of the other
-
-# Letters that have no accent to take off, as they are written without it.
-LETTERS = str.maketrans(
-    {"ø": "o", "Ø": "o", "ł": "l", "Ł": "l", "đ": "d", "Đ": "d", "\u0131": "i"}
-    | {"æ": "ae", "Æ": "ae", "œ": "oe", "Œ": "oe"}
-)
-# Combining classes of signs that make another letter, not an accented one: nukta, the
-# voicing marks of Kana, virama (Unicode Standard, table 3-14 of its data files).
-MARKS_OF_LETTERS = frozenset({7, 8, 9})
-VARIATION_SELECTORS = frozenset(range(0xFE00, 0xFE10))
-
-
-def folded(name: str) -> str:
-    """Return *name* without case, accents, blanks, punctuation and invisible signs."""
-    if name.isascii():
-        kept = "".join(c for c in name.lower() if c.isalnum())
-    else:
-        spelt = unicodedata.normalize("NFKD", name.translate(LETTERS)).casefold()
-        kept = "".join(c for c in spelt if _counts(c))
-    return kept or name
 
 
 def likeness(one: str, other: str) -> float:
@@ -65,16 +46,6 @@ def nearest(
     ]
     best = max(scored, key=lambda each: each[0], default=(0.0, ""))
     return best if best[0] >= cutoff else None
-
-
-def _counts(character: str) -> bool:
-    if character.isalnum():
-        return True
-    is_mark = unicodedata.category(character) in {"Mn", "Mc"}
-    if not is_mark or ord(character) in VARIATION_SELECTORS:
-        return False
-    combining = unicodedata.combining(character)
-    return combining in MARKS_OF_LETTERS or combining == 0
 
 
 def _words_in_common(one: str, other: str) -> float:

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from batchfx.errors import UsageError
 from batchfx.model.issues import Issue
+from batchfx.model.names import folded
 from batchfx.pipeline import misfits
 from batchfx.pipeline.headers import (
     CANDIDATES,
@@ -24,7 +25,7 @@ from batchfx.pipeline.headers import (
     names_of,
     shorten,
 )
-from batchfx.pipeline.likeness import folded, nearest
+from batchfx.pipeline.likeness import nearest
 
 
 @dataclass(frozen=True, slots=True)

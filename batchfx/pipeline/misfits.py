@@ -8,6 +8,7 @@ from typing import Any
 from batchfx.columns import Column
 from batchfx.errors import SourceError
 from batchfx.model.issues import Issue, Level, Phase
+from batchfx.model.names import folded
 from batchfx.pipeline.headers import (
     NAMES_SHOWN,
     Given,
@@ -18,7 +19,6 @@ from batchfx.pipeline.headers import (
     names_of,
     shorten,
 )
-from batchfx.pipeline.likeness import folded
 
 NAMES_KEPT = 100  # in an issue's parameters
 SURE = 0.7  # likeness from which an unknown column is worth a question

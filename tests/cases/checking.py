@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from batchfx.cli.application import run_command_line
-from batchfx.pipeline.likeness import folded
+from batchfx.model.names import folded
 
 FILES = Path(__file__).parent / "files"
 EXPECTED = ".expected.json"

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from batchfx.pipeline.likeness import folded, likeness, nearest
+from batchfx.model.names import folded
+from batchfx.pipeline.likeness import likeness, nearest
 
 
 @pytest.mark.parametrize(
