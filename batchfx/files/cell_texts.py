@@ -13,11 +13,12 @@ from batchfx.files.csv_record import CONTROLS
 from batchfx.files.text import UNDECODABLE
 from batchfx.model.blocks import Fault
 
-STRANGE = f"[{CONTROLS}{UNDECODABLE}]"
+STRANGE = re.compile(f"[{CONTROLS}{UNDECODABLE}]")
 CONTROL = re.compile(f"[{CONTROLS}]")
 HALVES = re.compile("[\ud800-\udfff]")  # of characters, as UTF-16 writes some
 UNSHOWABLE = re.compile(f"[\ud800-\udfff{UNDECODABLE}]")
 
+FEW = 1_000  # texts, with which Polars' price of a call is more than that of all texts
 SHOWN = 1_000  # characters of a text in a fault
 NAMED = 10  # names in a message
 
@@ -68,13 +69,21 @@ def checked(texts: list[str | None]) -> Texts:
     except UnicodeEncodeError:
         halves = [text and HALVES.sub(UNDECODABLE, text) for text in texts]
         values = pl.Series(halves, dtype=pl.String)
-    strange = values.str.contains(STRANGE).fill_null(value=False)
-    if not strange.any():
+    places = places_with(STRANGE, values)
+    if not places:
         return Texts(values)
-    places = strange.arg_true()
-    read = zip(places.to_list(), values.gather(places).to_list(), strict=True)
+    read = zip(places, values.gather(places).to_list(), strict=True)
     faults = [(index, fault) for index, text in read for fault in _faults(text)]
     return Texts(values.str.replace_all(UNDECODABLE, "\ufffd", literal=True), faults)
+
+
+def places_with(pattern: re.Pattern[str], texts: pl.Series) -> list[int]:
+    """Return where in *texts* the *pattern* is found, which Rust must read alike."""
+    if len(texts) < FEW:
+        pairs = enumerate(texts.to_list())
+        return [place for place, text in pairs if text and pattern.search(text)]
+    found = texts.str.contains(pattern.pattern).fill_null(value=False)
+    return found.arg_true().to_list() if found.any() else []
 
 
 def _faults(text: str) -> Iterator[Fault]:

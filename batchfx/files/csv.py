@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
+from batchfx.errors import SourceError
 from batchfx.files.csv_piece import Parsed, parse
 from batchfx.files.csv_plan import Plan
 from batchfx.files.text import PIECE, Mark, Piece, read_piece
@@ -60,21 +61,44 @@ def _pieces(
 def _blocks(
     pieces: Iterable[tuple[Piece, Parsed]], rows: int, plan: Plan
 ) -> Iterator[Block]:
-    frame = plan.empty
-    blank, mark = 0, plan.start
-    for piece, parsed in pieces:
-        frame = pl.concat([frame, parsed.frame])
+    rest = _Rest(plan.start)
+    try:
+        for piece, parsed in pieces:
+            yield from rest.go_on(piece, parsed, rows)
+    except SourceError:  # what was read before the damage counts
+        yield from rest.last()
+        raise
+    yield from rest.last()
+
+
+class _Rest:
+    """The records up to *mark* that are in no block yet, and how many are blank."""
+
+    def __init__(self, mark: Mark) -> None:
+        self.frame: pl.DataFrame | None = None
+        self.blank = 0
+        self.mark = mark
+
+    def go_on(self, piece: Piece, parsed: Parsed, rows: int) -> Iterator[Block]:
+        """Take the records of a piece; yield the blocks of *rows* that are full."""
+        before = [] if self.frame is None else [self.frame]
+        frame = pl.concat([*before, parsed.frame])
         mark, counted = piece.start, 0
         while frame.height > rows:
             mark = piece.mark(frame.item(rows, ROW), mark)
             passed = bisect_left(parsed.blanks, mark.line)
             block, frame = frame.head(rows), frame.slice(rows)
-            yield Block(block.rechunk(), blank + passed - counted, _position(mark))
-            blank, counted = 0, passed
-        blank += len(parsed.blanks) - counted
-        mark = piece.end(parsed.end)
-    if frame.height or blank:
-        yield Block(frame.rechunk(), blank, _position(mark))
+            blank, self.blank = self.blank + passed - counted, 0
+            yield Block(block.rechunk(), blank, _position(mark))
+            counted = passed
+        self.frame = frame
+        self.blank += len(parsed.blanks) - counted
+        self.mark = piece.end(parsed.end)
+
+    def last(self) -> Iterator[Block]:
+        """Yield the block of what is left, if there is something."""
+        if self.frame is not None and (self.frame.height or self.blank):
+            yield Block(self.frame.rechunk(), self.blank, _position(self.mark))
 
 
 def _position(mark: Mark) -> dict[str, int]:

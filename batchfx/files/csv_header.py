@@ -13,12 +13,15 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from batchfx.errors import SourceError
+from batchfx.files.csv_headless import sureness
 from batchfx.files.csv_judge import name_of, show
+from batchfx.files.csv_notes import is_ruler
 from batchfx.files.csv_preamble import counts, find_below_preamble, may_be_names
 from batchfx.files.csv_trial import Found, Trial
 from batchfx.files.names import has_expected
 from batchfx.files.text import UNDECODABLE
 
+FIRST = "it is the first line that may name the columns"
 SEVERAL = 2
 SEARCHED = 50  # records at the top, for names that are expected
 
@@ -38,6 +41,7 @@ class Header:
 
     records: tuple[Found, ...]
     why: str
+    doubtful: bool = False  # it may be a record
 
     @property
     def row(self) -> int:
@@ -69,8 +73,22 @@ def find_header(trial: Trial, wanted: Wanted) -> Header:
         why = "it has most of the names that are expected"
     else:
         found = _likely(trial)
-        why = "it is the first line that may name the columns"
-    return Header(_rows_around(trial, found, wanted.rows), why)
+        why = FIRST
+    records = _rows_around(trial, found, wanted.rows)
+    doubtful = why == FIRST and len(records) == 1 and _may_be_record(trial, found)
+    return Header(records, why, doubtful)
+
+
+def _may_be_record(trial: Trial, found: Found) -> bool:
+    sure = sureness(found, [each for each in trial.seen if each.row > found.row])
+    if sure > 1:
+        message = (
+            f"Line {found.row} looks like a record, not like the names of columns. If "
+            "the columns have no names, set header_row to 0; if these are their "
+            f"names, set it to {found.row}."
+        )
+        raise SourceError("no_header", message, line=found.row)
+    return sure > 0
 
 
 def _stated(trial: Trial, row: int, rows: int) -> Header:
@@ -114,9 +132,11 @@ def _likely(trial: Trial) -> Found:
     Titles and notes fill half of the table's columns at most, and names follow; two
     thirds are possible when a blank line sets them off and a fuller record follows it.
     """
-    top = _sound(trial.seen[0])
+    seen = [each for each in trial.seen if not is_ruler(each.cut.cells, trial.width)]
+    seen = seen or list(trial.seen)
+    top = _sound(seen[0])
     used = len({column for each in trial.usual for column in each.filled})
-    wide = [each for each in trial.seen if each.cut.flaw or 2 * len(each.filled) > used]
+    wide = [each for each in seen if each.cut.flaw or 2 * len(each.filled) > used]
     first = _sound(wide[0] if wide else top)
     if found := find_below_preamble(trial, first):
         return found

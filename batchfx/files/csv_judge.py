@@ -148,12 +148,19 @@ def _quote_fault(cut: Cut, line: str) -> Fault:
 def _note_fault(cells: Sequence[str]) -> Fault:
     label = next(cell for cell in cells if cell)
     message = "This is a line of totals, a note or a ruler, not a record."
-    return Fault("not_a_record", message, value=show(label), fields=_shown(cells))
+    return Fault(
+        "not_a_record",
+        message,
+        value=show(label),
+        parameters={"cause": "note"},
+        fields=_shown(cells),
+    )
 
 
 def _header_fault(cells: Sequence[str]) -> Fault:
     message = "This line repeats the header; it is not a record."
-    return Fault("not_a_record", message, fields=_shown(cells))
+    cause = {"cause": "header"}
+    return Fault("not_a_record", message, parameters=cause, fields=_shown(cells))
 
 
 def _damage(cells: Sequence[str]) -> Fault | None:

@@ -1,7 +1,7 @@
 """Lines between and below the records of a table that are none: totals, notes, rulers.
 
 They are known by their words and by how much of the table they leave empty. A name may
-be such a word, so a record is one as soon as more than half of its cells are filled.
+be such a word, so a record is one as soon as half of its cells are filled.
 """
 
 from __future__ import annotations
@@ -68,20 +68,24 @@ MAYBE_RULER = r"^[{blanks}]*[-=_+:*~]{{3}}"
 def is_total(cells: Sequence[str], width: int) -> bool:
     """Tell whether a record is a line of totals, a note or a ruler.
 
-    Totals begin with a word for it, or with a word and a colon, and leave half of three
-    columns or more empty; notes have one cell. A ruler has nothing but strokes.
+    Totals begin with a word for it, or with a word and a colon, and leave more than
+    half of three columns or more empty; what else such a word has beside it are
+    numbers. Notes have one cell. A ruler has nothing but strokes.
     """
     filled = [cell for cell in cells if cell]
-    if _is_ruler(filled, width):
+    if is_ruler(filled, width):
         return True
-    if width < SPARSE or not filled or len(filled) > (width + 1) // 2:
+    if width < SPARSE or not filled or 2 * len(filled) >= width:
         return False
     label = filled[0].strip(BLANKS)
-    if label.endswith(":") or TOTAL.fullmatch(label.casefold()):
+    if label.endswith(":"):
         return True
+    if TOTAL.fullmatch(label.casefold()):
+        return all(any(map(str.isdigit, cell)) for cell in filled[1:])
     return len(filled) == 1 and NOTE.match(label.casefold()) is not None
 
 
-def _is_ruler(filled: Sequence[str], width: int) -> bool:
+def is_ruler(filled: Sequence[str], width: int) -> bool:
+    """Tell whether all cells of a record of several are strokes."""
     strokes = (RULER.fullmatch(cell.strip(BLANKS)) for cell in filled)
     return len(filled) == width > 1 and all(strokes)

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import polars as pl
@@ -31,7 +32,10 @@ from batchfx.files.csv_plan import (
 )
 from batchfx.files.csv_record import CONTROLS, LEADING, Cutter
 from batchfx.files.text import UNDECODABLE, Piece
-from batchfx.model.blocks import ROW, block_schema, dump_faults
+from batchfx.model.blocks import FAULTS, KINDS, ROW, block_schema, dump_faults
+from batchfx.model.stacks import WIDE, unstacked
+
+NONE = pl.Series([None], dtype=pl.String)
 
 SPREAD = 64  # lines of a record that may be well-formed as a whole
 
@@ -65,20 +69,12 @@ def parse(piece: Piece, plan: Plan) -> Parsed:
     table = table.filter((pl.col(ROW) < slow.end) & ~pl.col(ROW).is_in(slow.taken))
     slow.blanks += _rows(table, Way.BLANK)
     table = pl.concat([table, slow.spread(table.schema)])
-    frame = pl.concat(
-        [
-            _split_exact(table, plan),
-            _split_long(table, plan, slow),
-            _split_quoted(table, plan, slow),
-        ]
-    ).with_columns(pl.when(pl.col(plan.names) != "").then(pl.col(plan.names)))
-    if table[LINE].str.contains('="', literal=True).any():
-        frame = _free_texts(frame, plan, slow)
-    frame = _without_notes(frame, plan, slow)
-    frame = _without_headers(frame, plan, slow)
-    frame = pl.concat([frame, slow.frame()], how="diagonal")
+    frames = [*_fast_frames(table, plan, slow), *slow.frames()]
+    frame = pl.concat(frames) if frames else plan.empty
+    if not frame[ROW].is_sorted():
+        frame = frame.sort(ROW)
+    frame = plan.restore(frame)
     whole = slow.end == piece.start.line + len(lines)
-    frame = plan.restore(frame.sort(ROW))
     return Parsed(frame, sorted(slow.blanks), slow.end, whole)
 
 
@@ -97,30 +93,64 @@ def _sort_out(lines: Sequence[str], first: int, plan: Plan) -> pl.DataFrame:
     )
 
 
+def _fast_frames(
+    table: pl.DataFrame, plan: Plan, slow: _Slow
+) -> Iterator[pl.DataFrame]:
+    """Yield the records of the lines that go a fast way, if there are some, as one."""
+    frames = [
+        *_split_exact(table, plan),
+        *_split_long(table, plan, slow),
+        *_split_quoted(table, plan, slow),
+    ]
+    if not frames:  # which take long to make of many columns
+        return
+    frame = pl.concat(frames)
+    if table[LINE].str.contains('="', literal=True).any():
+        frame = _free_texts(frame, plan, slow)
+    frame = _without_notes(frame, plan, slow)
+    frame = _without_headers(frame, plan, slow)
+    none = NONE.new_from_index(0, frame.height)
+    yield frame.hstack([none.alias(FAULTS), none.alias(KINDS)])
+
+
 def _rows(table: pl.DataFrame, way: Way) -> list[int]:
     return table.filter(pl.col(WAY) == way)[ROW].to_list()
 
 
-def _split_exact(table: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+def _split_exact(table: pl.DataFrame, plan: Plan) -> Iterator[pl.DataFrame]:
     """Split the lines that have the right number of cells and quote none."""
+    comma, width = plan.dialect.delimiter, plan.shape.width
     lines = table.filter(pl.col(WAY) == Way.EXACT)
-    cells = lines[LINE].str.split_exact(plan.dialect.delimiter, plan.shape.width - 1)
-    return _unnest(lines, cells, plan.names)
+    if lines.is_empty():
+        return
+    if width < WIDE:
+        cells = lines[LINE].str.split_exact(comma, width - 1)
+        yield _with_nulls(_unnest(lines, cells, plan.names), plan)
+    else:
+        every = lines[LINE].str.split(comma).explode().replace("", None)
+        rows = every.reshape((lines.height, width)).arr.to_struct(fields=plan.names)
+        yield _unnest(lines, rows, plan.names)
 
 
-def _split_long(table: pl.DataFrame, plan: Plan, slow: _Slow) -> pl.DataFrame:
+def _split_long(table: pl.DataFrame, plan: Plan, slow: _Slow) -> Iterator[pl.DataFrame]:
     """Split the lines that have delimiters beyond the columns, but nothing behind."""
     rest = "rest"
     lines = table.filter(pl.col(WAY) == Way.LONG)
     if lines.is_empty():
-        return plan.empty.select(ROW, *plan.names)
+        return
     cells = lines[LINE].str.splitn(plan.dialect.delimiter, plan.shape.width + 1)
     frame = _unnest(lines, cells, [*plan.names, rest])
     blank = frame[rest].str.contains(
         f"^[{R_BLANKS}{to_rust(plan.dialect.delimiter)}]*$"
     )
     slow.read_each(frame.filter(~blank)[ROW])
-    return frame.filter(blank).drop(rest)
+    yield _with_nulls(frame.filter(blank).drop(rest), plan)
+
+
+def _with_nulls(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+    """Return *frame* with null for a cell without content."""
+    cell = pl.col(plan.names)
+    return frame.with_columns(pl.when(cell != "").then(cell))
 
 
 def _unnest(
@@ -132,26 +162,26 @@ def _unnest(
     return frame.insert_column(0, lines[ROW])
 
 
-def _split_quoted(table: pl.DataFrame, plan: Plan, slow: _Slow) -> pl.DataFrame:
+def _split_quoted(
+    table: pl.DataFrame, plan: Plan, slow: _Slow
+) -> Iterator[pl.DataFrame]:
     """Split the well-formed lines in which some cells are quoted."""
     dialect, width = plan.dialect, plan.shape.width
     lines = table.filter(pl.col(WAY) == Way.QUOTED)
     if lines.is_empty():
-        return plan.empty.select(ROW, *plan.names)
+        return
     split = csv.reader(
         lines[LINE].to_list(), delimiter=dialect.delimiter, quotechar=dialect.quote
     )
     cells = list(split)
     fits = pl.Series([len(each) == width for each in cells], dtype=pl.Boolean)
     slow.read_each(lines.filter(~fits)[ROW])
-    columns = list(zip(*(each for each in cells if len(each) == width), strict=True))
-    return pl.DataFrame(
-        {
-            ROW: lines.filter(fits)[ROW],
-            **dict(zip(plan.names, columns or [()] * width, strict=True)),
-        },
-        schema_overrides=dict.fromkeys(plan.names, pl.String),
+    columns = zip(*(each for each in cells if len(each) == width), strict=True)
+    stack = pl.Series(
+        [cell or None for cell in chain.from_iterable(columns)], dtype=pl.String
     )
+    rows = lines.filter(fits)[ROW]
+    yield unstacked(stack, plan.names).insert_column(0, rows)
 
 
 def _free_texts(frame: pl.DataFrame, plan: Plan, slow: _Slow) -> pl.DataFrame:
@@ -169,14 +199,23 @@ def _free_texts(frame: pl.DataFrame, plan: Plan, slow: _Slow) -> pl.DataFrame:
 
 def _without_notes(frame: pl.DataFrame, plan: Plan, slow: _Slow) -> pl.DataFrame:
     """Leave out what may be a line of totals or a note; the careful way decides."""
-    cells = pl.col(plan.names)
-    half = pl.sum_horizontal(cells.is_not_null()) <= (plan.shape.width + 1) // 2
-    sparse = frame.filter(half)
-    notes = sparse.filter(pl.coalesce(cells).str.contains(R_NOTE))[ROW]
+    notes = _maybe_notes(frame, plan)
     rulers = frame.filter(pl.col(plan.names[0]).str.contains(R_RULER))[ROW]
     rows = notes.append(rulers).unique(maintain_order=True)
     slow.read_each(rows)
     return frame.filter(~pl.col(ROW).is_in(rows.to_list())) if len(rows) else frame
+
+
+def _maybe_notes(frame: pl.DataFrame, plan: Plan) -> pl.Series:
+    """Return the rows that are empty by more than half and begin like a note."""
+    cells = pl.col(plan.names)
+    near = pl.coalesce(plan.names[:WIDE])  # of many columns, which are a price each
+    maybe = frame.select(near.is_null() | near.str.contains(R_NOTE)).to_series()
+    if not maybe.any():
+        return frame[ROW].clear()
+    sparse = frame.filter(maybe).filter(pl.coalesce(cells).str.contains(R_NOTE))
+    few = 2 * pl.sum_horizontal(cells.is_not_null()) < plan.shape.width
+    return sparse.filter(few)[ROW] if sparse.height else sparse[ROW]
 
 
 def _without_headers(frame: pl.DataFrame, plan: Plan, slow: _Slow) -> pl.DataFrame:
@@ -267,9 +306,8 @@ class _Slow:
         """Return the records that were set aside, as lines that are quoted."""
         return pl.DataFrame(self._spread, schema, orient="row")
 
-    def frame(self) -> pl.DataFrame:
-        """Return the records as a block's frame."""
-        if not self._records:
-            return self._plan.empty
-        schema = block_schema(self._shape.width)
-        return pl.DataFrame(self._records, schema, orient="row")
+    def frames(self) -> Iterator[pl.DataFrame]:
+        """Yield the records as a block's frame, if there are some."""
+        if self._records:
+            schema = block_schema(self._shape.width)
+            yield pl.DataFrame(self._records, schema, orient="row")

@@ -8,7 +8,7 @@ from batchfx.files.csv_header import Header
 from batchfx.files.csv_record import NEVER
 from batchfx.files.csv_trial import Trial
 from batchfx.files.encodings_found import Encoding
-from batchfx.files.text import ANY, Piece
+from batchfx.files.text import ANY, LF_CR, Piece
 
 
 class Said(Protocol):
@@ -66,6 +66,8 @@ def _newline(newline: str, text: str) -> str:
             f"CR LF, LF and CR: the sample has {both}, {feeds} and {returns - both}, "
             "and each ends lines like the others"
         )
+    if newline == LF_CR:
+        return f"LF CR: the sample has {feeds}, and no line ends otherwise"
     name = "CR" if newline == "\r" else "CR LF" if 2 * both > feeds else "LF"
     return (
         f"{name}: the sample has {both} CR LF, {feeds - both} LF alone and "

@@ -119,6 +119,11 @@ class Grammar:
         marks = f"{self._mark}{self._escape}{self._comma}"
         return re.compile(rf"{self._escape}([{marks}\r\n])|{self._mark}({self._mark})")
 
+    @cached_property
+    def _odd(self) -> re.Pattern[str]:
+        """What a line of bare cells that are just their text doesn't have."""
+        return re.compile(f"[{self._mark}{self._escape}\r\n]")
+
     @property
     def _mark(self) -> str:
         return re.escape(self.dialect.quote)
@@ -150,6 +155,9 @@ class Grammar:
 
     def scan(self, line: str, at: int = 0) -> Scan:
         """Return the cells of *line* from *at* on, where a cell begins."""
+        if not self._odd.search(line, at, len(line.rstrip("\r"))):
+            text = line[at:].rstrip("\r")
+            return Scan(End.DONE, tuple(text.split(self.dialect.delimiter)))
         cells: list[str] = []
         stray: list[int] = []
         while found := self.cell.match(line, at):

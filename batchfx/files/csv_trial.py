@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import islice, pairwise
 from operator import attrgetter
+from typing import Literal
 
 from batchfx.files.csv_record import (
     BLANKS,
@@ -35,7 +36,8 @@ RARE_DELIMITERS = ("^", "~", "\x1f", "\x01", ":")
 DOUBLED = ("|", "^", "~", ":", ";")  # when they aren't one, but a half of one
 STRANGE_DELIMITERS = ("#", "!", "/", "§", "¦")  # asked about, not taken
 FEW = 3  # lines that are alike by chance
-MOST = 0.9
+MOST, HALF = 0.9, 0.5
+SIGN = re.compile(r"[~|^#*:;¦§!@]{1,3}")  # what only a delimiter has around or in it
 NAME = re.compile(r"[^\W\d][\w .-]*")
 
 
@@ -55,7 +57,8 @@ class Found:
     @property
     def blank(self) -> bool:
         """True when nothing can be seen of it."""
-        return not self.cut.flaw and not self.filled
+        cells = self.cut.cells
+        return not self.cut.flaw and not any(cell.strip(BLANKS) for cell in cells)
 
     @property
     def after(self) -> int:
@@ -69,8 +72,10 @@ class Trial:
 
     *width* is their usual number of cells, if they have several; *usual* are those that
     have it, and *share* is their share of the records that aren't blank. *long* is the
-    delimiter when it has several characters, and *possible* what is rarely one, but
-    cuts all lines alike when nothing else does.
+    delimiter when it has several characters. *possible* is what may be one though there
+    is one column, and what speaks for it: it cuts all lines alike, or the first one
+    into names, or each line is quoted as a whole. It is *ragged* when only the header
+    tells the delimiter: the lines below have other numbers of cells.
     """
 
     dialect: Dialect
@@ -79,7 +84,8 @@ class Trial:
     width: int
     usual: tuple[Found, ...]
     long: str | None = None
-    possible: str | None = None
+    possible: tuple[str, Literal["alike", "names", "quoted"]] | None = None
+    ragged: bool = False
 
     @classmethod
     def of(
@@ -119,31 +125,64 @@ class Trial:
         return half and len(self.usual) >= max(above, 2) and not self._punctuates
 
     @property
-    def is_doubled(self) -> bool:
-        """True when every other cell is empty: the delimiter is twice this one."""
-        if self.dialect.delimiter not in DOUBLED or self.width <= len("::"):
-            return False
-        halves = [
-            len(each.cut.cells) % 2 == 1 and not any(each.cut.cells[1::2])
-            for each in self.seen
-        ]
-        named = all(self.seen[0].cut.cells[::2])
-        return halves[0] and named and sum(halves) >= MOST * len(halves)
+    def whole_delimiter(self) -> str | None:
+        """The delimiter that this one is a part of: ``::``, ``|~|`` or ``~|~``.
+
+        Every other cell is nothing or the same sign, or such a sign stands on both
+        sides of each.
+        """
+        first = self.seen[0].cut.cells
+        mark = self.dialect.delimiter
+        if mark in DOUBLED and len(first) > len("::") and all(first[::2]):
+            sign = first[1]
+            if not sign or SIGN.fullmatch(sign):
+                alike = [_alternates(each.cut.cells, sign) for each in self.seen]
+                # No name is a sign, but many a cell is empty.
+                least = HALF if sign else MOST
+                if alike[0] and sum(alike) >= least * len(alike):
+                    return f"{mark}{sign}{mark}"
+        sign = _around(first) if min(map(len, first), default=0) > 1 else ""
+        alike = [_around(each.cut.cells) == sign for each in self.seen]
+        if sign and sum(alike) >= HALF * len(alike):
+            return f"{sign}{mark}{sign}"
+        return None
+
+    @property
+    def is_even_throughout(self) -> bool:
+        """True when it cuts all of some lines into as many cells."""
+        return self.width > 1 and self.share == 1 and len(self.seen) > 1
+
+    @property
+    def names_all(self) -> bool:
+        """True when the first line is cut into names, one for each column."""
+        names = [name.strip(BLANKS) for name in self.seen[0].cut.cells]
+        several = len(set(map(str.casefold, names))) == len(names) > 1
+        return several and all(map(NAME.fullmatch, names))
 
     @property
     def is_even(self) -> bool:
         """True when it cuts all lines alike, not as sentences, and names columns."""
         if self.width == 1 or self.share < 1 or len(self.seen) < FEW:
             return False
-        names = self.seen[0].cut.cells
-        named = len(set(names)) == len(names) and all(map(NAME.fullmatch, names))
         cells = [cell for each in self.seen for cell in each.cut.cells]
-        return named and all(cell == cell.strip() for cell in cells)
+        return self.names_all and all(cell == cell.strip() for cell in cells)
 
     @property
     def _punctuates(self) -> bool:
         cells = (cell for each in self.usual for cell in each.cut.cells[1:])
         return all(cell.startswith(" ") for cell in cells)
+
+
+def _alternates(cells: Sequence[str], sign: str) -> bool:
+    return len(cells) % 2 == 1 and set(cells[1::2]) == {sign}
+
+
+def _around(cells: Sequence[str]) -> str:
+    """Return the sign on both sides of each delimiter between *cells*, if there is."""
+    pairs = {(a[-1:], b[:1]) for a, b in pairwise(cells)}
+    (before, after), *others = pairs or {("", "")}
+    same = before == after and not others and SIGN.fullmatch(before)
+    return before if same else ""
 
 
 def _cuts(cutter: Cutter) -> list[tuple[int, Cut]]:
@@ -221,13 +260,49 @@ def _choose_delimiter(attempt: _Attempt, delimiter: str | None, quote: str) -> T
         return attempt.cut([delimiter], quote)[0]
     best = _best(attempt.cut(DELIMITERS, quote))
     best = best or _best(attempt.cut(RARE_DELIMITERS, quote), share=1)
+    best = best or _of_header(attempt.cut(DELIMITERS, quote))
     if not best:
-        strange = attempt.cut(STRANGE_DELIMITERS, quote)
-        found = next((each.dialect.delimiter for each in strange if each.is_even), None)
-        return replace(attempt.cut([NEVER], quote)[0], possible=found)
-    if best.is_doubled:
-        return attempt.cut_long(best.dialect.delimiter * 2, quote)
+        return _one_column(attempt, quote)
+    if best.seen and (long := best.whole_delimiter):
+        return attempt.cut_long(long, quote)
     return best
+
+
+def _of_header(trials: Sequence[Trial]) -> Trial | None:
+    """Return the trial whose delimiter the header alone tells, if it does clearly.
+
+    Only that one cuts the first line, into names, and most of the lines below have it.
+    """
+    cut = [each for each in trials if each.seen and len(each.seen[0].cut.cells) > 1]
+    if len(cut) != 1 or not cut[0].names_all:
+        return None
+    (trial,) = cut
+    first, *below = trial.seen
+    have = [each for each in below if each.cut.flaw or len(each.cut.cells) > 1]
+    spaced = [c for each in below for c in each.cut.cells[1:] if c.startswith(" ")]
+    if 2 * len(have) <= len(below) or spaced:
+        return None
+    width = len(first.cut.cells)
+    usual = [each for each in trial.seen if len(each.cut.cells) == width]
+    return replace(trial, width=width, usual=tuple(usual), ragged=True)
+
+
+def _one_column(attempt: _Attempt, quote: str) -> Trial:
+    """Return the trial without a delimiter, and what may be one after all."""
+    one = attempt.cut([NEVER], quote)[0]
+    for each in attempt.cut(STRANGE_DELIMITERS, quote):
+        if each.is_even:
+            return replace(one, possible=(each.dialect.delimiter, "alike"))
+    for each in attempt.cut(DELIMITERS, quote):
+        if each.seen and each.names_all:
+            return replace(one, possible=(each.dialect.delimiter, "names"))
+    whole = f"{re.escape(quote)}[^{re.escape(quote)}]*{re.escape(quote)}\\s*"
+    lines = [line for line in attempt.lines if line.strip()][:RECORDS]
+    if all(re.fullmatch(whole, line) for line in lines):
+        for each in attempt.cut(DELIMITERS, NEVER):
+            if each.is_even_throughout:
+                return replace(one, possible=(each.dialect.delimiter, "quoted"))
+    return one
 
 
 def _best(trials: Sequence[Trial], share: float = 0) -> Trial | None:

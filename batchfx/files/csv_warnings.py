@@ -96,22 +96,40 @@ def dialect_guesses(
 ) -> Iterator[Issue]:
     """Yield the warnings about a delimiter and a quotation mark that are rarely one."""
     dialect, found = trial.dialect, trial.long or trial.dialect.delimiter
-    if (trial.long or found in RARE_DELIMITERS) and not delimiter:
+    unsure = trial.long or trial.ragged or found in RARE_DELIMITERS
+    if unsure and not delimiter:
         message = f"The cells seem to be separated by {found!r}: a guess."
         yield warning("guessed_delimiter", message, delimiter=found)
-    if mark := trial.possible:
-        message = (
-            f"The file was read as one column, but {mark!r} cuts all lines alike. If "
-            f"it separates cells, set the delimiter to it (--set delimiter={mark})."
-        )
-        yield warning("possible_delimiter", message, delimiter=mark)
+    if trial.possible:
+        yield _possible_delimiter(*trial.possible)
     if dialect.quote == "'" and not quote:
         message = "The cells seem to be quoted with apostrophes, which is a guess."
         yield warning("guessed_quote", message, quote=dialect.quote)
 
 
+def _possible_delimiter(mark: str, why: str) -> Issue:
+    if why == "quoted":
+        message = (
+            f"The file was read as one column: each line is quoted as a whole, with "
+            f"{mark!r} in it. Export the file without these quotation marks."
+        )
+    else:
+        cuts = "all lines alike" if why == "alike" else "the first line into names"
+        message = (
+            f"The file was read as one column, but {mark!r} cuts {cuts}. If "
+            f"it separates cells, set the delimiter to it (--set delimiter={mark})."
+        )
+    return warning("possible_delimiter", message, delimiter=mark)
+
+
 def titles(trial: Trial, header: Header) -> Iterator[Issue]:
-    """Yield the warning that something stands above the header."""
+    """Yield the warnings that the header may be a record, or has lines above it."""
+    if header.doubtful:
+        message = (
+            f"Line {header.row} was taken for the names of the columns, but is like "
+            "the lines below it. If it is a record, set header_row to 0."
+        )
+        yield warning("possible_record", message, line=header.row)
     above = [each.row for each in trial.seen if each.row < header.top]
     if above:
         message = (

@@ -32,6 +32,7 @@ NAMES = {
     **dict.fromkeys(("utf-16-be", "utf-16-le"), "UTF-16"),
     **dict.fromkeys(("utf-32-be", "utf-32-le"), "UTF-32"),
     "utf-8": "UTF-8",
+    "iso2022-jp": "ISO-2022-JP",
 }
 
 # Characters whose bytes mean something else in an encoding not built upon ASCII.
@@ -43,6 +44,10 @@ EVIDENCE = 1 << 16  # bytes of lines that decide among the encodings before Unic
 # UTF-8 that is broken in a way of its own: halves of UTF-16's pairs, and an overlong
 # NUL or slash. It doesn't speak for another encoding.
 BROKEN = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]|\xc0[\x80\xaf]")
+
+# Where text of Japan goes from ASCII to other characters, and back.
+ESCAPES = re.compile(rb"\x1b\$[@B][!-~]+\x1b\([BJ]")
+SWITCH = re.compile(rb"\x1b[$(][@BIJ]")
 
 LONG_LINE = 1_000  # bytes
 BETWEEN_WORDS = re.compile(rb"[\x00-\x2f\x3a-\x3f]")  # never a half of a character
@@ -92,6 +97,9 @@ def find_encoding(source: BinaryIO, given: str | None = None) -> Encoding:
     if found := find_utf16(head):
         why = "its delimiters, digits and line ends have NUL bytes where they must"
         return Encoding(found, guessed=True, why=why)
+    if ESCAPES.search(head) and head.isascii():
+        why = "it switches between alphabets by escape sequences, as that does"
+        return Encoding("iso2022-jp", why=why)
     return _judge_bytes(source)
 
 

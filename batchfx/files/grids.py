@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from batchfx.files.xlsx_beside import NAMED_CELLS, Beside, find_beside
 from batchfx.files.xlsx_package import Package
 from batchfx.files.xlsx_references import column_index, column_letters
-from batchfx.files.xlsx_rows import StoredRow, sheet_rows
+from batchfx.files.xlsx_rows import StoredRow, sheet_rows, table_rows
+from batchfx.files.xlsx_stretches import MOST_COLUMNS, Stretch, Stretches
 from batchfx.files.xlsx_survey import Survey, survey_sheet
 
 KNOWN_ROWS = 1000
@@ -55,6 +56,15 @@ def grid_rows(workbook: Package | Grid, part: str) -> Iterator[StoredRow]:
     if isinstance(workbook, Grid):
         return workbook.rows(part)
     return sheet_rows(workbook, part)
+
+
+def grid_table(
+    workbook: Package | Grid, part: str, columns: Sequence[int]
+) -> Iterator[StoredRow | Stretch]:
+    """Yield the stored rows of a sheet, stretches of them with cells in *columns*."""
+    if isinstance(workbook, Grid) or len(columns) > MOST_COLUMNS:
+        return grid_rows(workbook, part)
+    return table_rows(workbook, part, Stretches(columns))
 
 
 def grid_survey(workbook: Package | Grid, part: str) -> Survey:

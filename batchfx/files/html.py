@@ -257,10 +257,13 @@ def _problem(row: Row, layout: Layout) -> Fault | None:
     if row.section == "tfoot" or is_total(own, width):
         message = "This is a line of totals or a note, not a record."
         first = next(text for text in own if text)
-        return Fault("not_a_record", message, value=shown(first), fields=fields)
+        cause = {"cause": "note"}
+        value = shown(first)
+        return Fault("not_a_record", message, None, value, cause, fields)
     if tuple(" ".join(text.split()) for text in texts[:width]) == layout.header:
         message = "This row has the names of the columns once more; it is no record."
-        return Fault("not_a_record", message, fields=fields)
+        cause = {"cause": "header"}
+        return Fault("not_a_record", message, parameters=cause, fields=fields)
     return None
 
 

@@ -187,9 +187,8 @@ def find_header(seen: Seen, known: Known) -> Header:
         message = f"{problem}. Say in which row of the table the names are."
         raise SourceError("no_header", message)
     last = rows[-1].number
-    width = max(len(row.cells) for row in rows)
-    spread = [[cell.text for cell in row.cells] for row in rows]
-    names = [_joined(spread, place) for place in range(width)]
+    names = _names_of(rows)
+    width = len(names)
     below = [row for row in seen.rows if row.number > last]
     used = {
         place
@@ -207,11 +206,11 @@ def find_header(seen: Seen, known: Known) -> Header:
 
 def _header_rows(seen: Seen, known: Known) -> list[Row]:
     rows, count = seen.rows, known.rows
-    last = known.row or _best_match(rows[:SEARCHED_ROWS], known.names)
+    named = [row for row in _leading_names(rows) if not _is_title(row, seen)]
+    last = known.row or _best_match(rows[:SEARCHED_ROWS], named, known)
     if last:
         above = [row for row in rows if row.number <= last]
         return above[-(count or 1) :] if above and above[-1].number == last else []
-    named = [row for row in _leading_names(rows) if not _is_title(row, seen)]
     if named:
         return named[-count:] if count else named
     wide = seen.width * USUAL_SHARE
@@ -219,11 +218,18 @@ def _header_rows(seen: Seen, known: Known) -> list[Row]:
     return rows[found[0] : found[0] + (count or 1)] if found else rows[:1]
 
 
-def _best_match(rows: Sequence[Row], names: Sequence[str]) -> int | None:
-    """Return the number of the first row with most of *names*, None without any."""
+def _best_match(rows: Sequence[Row], named: Sequence[Row], known: Known) -> int | None:
+    """Return the number of the first row with most of the *known* names.
+
+    None where no row has any, or the *named* rows, taken together, have as many.
+    """
+    names = known.names
     counts = {row.number: matches([c.text for c in row.cells], names) for row in rows}
     best = max(counts, key=lambda number: counts[number], default=None)
-    return best if best and counts[best] else None
+    if not best or not counts[best]:
+        return None
+    whole = named[-known.rows :] if known.rows else named
+    return None if matches(_names_of(whole), names) >= counts[best] else best
 
 
 def _leading_names(rows: Sequence[Row]) -> Iterator[Row]:
@@ -239,6 +245,12 @@ def _is_title(row: Row, seen: Seen) -> bool:
 
 def _is_named(row: Row) -> bool:
     return row.section == "thead" or all(c.is_name or not c.text for c in row.cells)
+
+
+def _names_of(rows: Sequence[Row]) -> list[str]:
+    width = max((len(row.cells) for row in rows), default=0)
+    spread = [[cell.text for cell in row.cells] for row in rows]
+    return [_joined(spread, place) for place in range(width)]
 
 
 def _joined(spread: Sequence[Sequence[str]], place: int) -> str:

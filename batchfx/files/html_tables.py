@@ -27,6 +27,7 @@ COLUMNS = 16_384
 COPIES = 3_000_000  # of cells that reach over several places of a table
 TABLES = 10_000
 DEPTH = 100  # of tables within tables
+DIGITS = 9  # of a span that is read
 COLSPAN_LIMIT, ROWSPAN_LIMIT = 1_000, 65_534  # the HTML standard's
 
 LEFT, ABOVE = "left", "above"
@@ -321,10 +322,12 @@ class TableParser(HTMLParser):
 
 def _span(stated: str | None, limit: int) -> int:
     text = (stated or "").strip()
-    if not re.fullmatch("[0-9]{1,9}", text):
+    if not re.fullmatch("[0-9]+", text):
         return 1
+    if len(text.lstrip("0")) > DIGITS:
+        return limit
     # A span of 0 reaches to the end of the section.
-    return min(int(text) or (limit if limit == ROWSPAN_LIMIT else 1), limit)
+    return min(int(text[-DIGITS:]) or (limit if limit == ROWSPAN_LIMIT else 1), limit)
 
 
 def parsed(source: BinaryIO, codec: Codec, size: int = PIECE) -> Iterator[TableParser]:

@@ -23,7 +23,7 @@ from batchfx.errors import SourceError
 from batchfx.files.csv_warnings import encoding_guess
 from batchfx.files.encodings_found import Encoding, find_encoding
 from batchfx.files.json_blocks import Table, blocks
-from batchfx.files.json_layout import layout_of
+from batchfx.files.json_layout import layout_of, refuse_empty
 from batchfx.files.json_records import line_records, list_records, value_records
 from batchfx.files.json_survey import survey, survey_values
 from batchfx.files.json_text import Place, Text
@@ -99,6 +99,8 @@ def inspect_json(
     with uncollected():
         content = survey(Text(source, found.name, start))
         is_one = records == "." if records else not content.has_table
+        if is_one and not records:
+            refuse_empty(content)
         if content.way == "values" or (content.way == "object" and is_one):
             content = survey_values(Text(source, found.name, start))
     layout = layout_of(content, found, records)

@@ -16,6 +16,22 @@ from batchfx.model.sources import Layout
 
 NAMED = 10  # names in a message
 
+# What lists of records are called in what services answer, and what is told of them.
+RECORDS = frozenset(
+    {
+        *("data", "items", "results", "result", "records", "rows", "entries", "values"),
+        *("list", "objects", "elements", "hits", "content", "d"),
+    }
+)
+ABOUT_RECORDS = frozenset(
+    {
+        *("total", "count", "size", "page", "pages", "per_page", "limit", "offset"),
+        *("next", "previous", "prev", "first", "last", "cursor", "has_more", "links"),
+        *("status", "code", "ok", "success", "error", "errors", "message", "meta"),
+        *("total_count", "totalcount", "totalresults", "total_pages", "version"),
+    }
+)
+
 WAYS = {
     "lines": "each line holds a record",
     "list": "it begins with [, and ends with ]",
@@ -72,6 +88,24 @@ def _chosen(content: Content, wanted: str | None) -> Found:
     if likely:
         raise _choice(likely)
     raise _nothing(content)
+
+
+def refuse_empty(content: Content) -> None:
+    """Refuse an object that only says that there are no records.
+
+    Raises:
+        SourceError: ``empty_file``.
+
+    """
+    if content.way != "object" or content.damage:
+        return
+    empty = [each.name for each in content.lists if not each.survey.count]
+    empty += [name for name in content.void if name.casefold() in RECORDS]
+    others = [name for name in content.names if name.casefold() not in ABOUT_RECORDS]
+    if empty and len(others) == 1:
+        name = empty[0]
+        message = f"There are no records under '{name}': there is nothing to import."
+        raise SourceError("empty_file", message, records=name)
 
 
 def _choice(likely: list[Found]) -> SourceError:

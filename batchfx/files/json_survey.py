@@ -148,12 +148,14 @@ class Found:
 class Content:
     """What the text holds: *way* is "lines", "list", "values" or "object".
 
-    *names* are those of the outermost object. *damage* is where the text breaks off.
+    *names* are those of the outermost object, *void* those with null. *damage* is where
+    the text breaks off.
     """
 
     way: str
     lists: list[Found] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
+    void: list[str] = field(default_factory=list)
     damage: DamagedError | None = None
 
     @property
@@ -250,6 +252,7 @@ def _go_through_object(text: Text, path: tuple[str, ...], content: Content) -> N
         text.take(":")
         if not path:
             content.names.append(name)
+            content.void += [name] * (text.peek() == "n")
         _go_through_value(text, (*path, name), content)
         if text.peek() == "}":
             text.at += 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect as introspection
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple, NoReturn
@@ -17,12 +17,14 @@ from batchfx.errors import SourceError, UsageError
 from batchfx.files import guards
 from batchfx.files.csv import read_csv
 from batchfx.files.csv_layout import Given, inspect_csv
+from batchfx.files.encodings_found import SWITCH
 from batchfx.files.html import inspect_html, read_html
 from batchfx.files.json import inspect_json, is_sole_value, looks_like_json, read_json
 from batchfx.files.ods import inspect_ods, is_ods, read_ods
 from batchfx.files.packed import KINDS, find_packing, unpacked
 from batchfx.files.parquet import inspect_parquet, read_parquet
 from batchfx.files.sheet_options import SheetOptions
+from batchfx.files.strays import TEXTS, without_strays
 from batchfx.files.text import MARKS, find_utf16, read_up_to
 from batchfx.files.xls import inspect_xls, is_xls, read_xls
 from batchfx.files.xlsb import inspect_xlsb, is_xlsb, read_xlsb
@@ -91,6 +93,11 @@ WEB_PAGE = re.compile(
     rb"<(?:!doctype\s+html|html|head|body|meta|table|style|script|div)\b",
     re.DOTALL | re.IGNORECASE,
 )
+# JSONP: JSON in the call of a function.
+SCRIPT = re.compile(
+    rb"(?:\s|/\*.*?\*/)*+([A-Za-z_$][\w$.]{0,80})\s*\(\s*(?:\[\s*[\[{]|\{\s*\")",
+    re.DOTALL,
+)
 XML = re.compile(rb"\s*<\?xml\b")
 
 # Control characters that no text has: a quarter of a few bytes, less of many.
@@ -153,6 +160,11 @@ def _inspect(
     )
 
 
+def with_texts(layout: Layout, places: Sequence[int]) -> Layout:
+    """Return *layout* with the columns that are said to be text: they have no sums."""
+    return replace(layout, settings={**layout.settings, TEXTS: sorted(places)})
+
+
 def read(
     source: BinaryIO,
     layout: Layout,
@@ -172,6 +184,16 @@ def read(
     if rows < 1:
         message = f"A block must have one row at least, not {rows}."
         raise UsageError(message)
+    blocks = _read(source, layout, rows, position)
+    return without_strays(blocks, layout, lambda: _read(source, layout, rows))
+
+
+def _read(
+    source: BinaryIO,
+    layout: Layout,
+    rows: int,
+    position: Mapping[str, Any] | None = None,
+) -> Iterator[Block]:
     if "packing" in layout.settings:
         blocks = _read_packed(source, layout, rows, position)
     else:
@@ -257,6 +279,13 @@ def _refuse_unknown(
 
 
 def _refuse_other_formats(head: bytes) -> None:
+    if call := SCRIPT.match(_without_mark(head)):
+        name = call[1].decode("ascii")
+        message = (
+            f"The file is a script: JSON in a call of {name}(). Take {name}( and ) "
+            "away, or export the table as JSON."
+        )
+        raise SourceError("wrong_format", message, found="JSONP")
     for magic, what in FORMATS:
         if head.startswith(magic):
             _refuse(what)
@@ -274,7 +303,7 @@ def _refuse_binary(head: bytes) -> None:
     """
     if any(head.startswith(mark) for mark, _ in MARKS) or find_utf16(head):
         return
-    text = head.rstrip(b"\x00\r\n")
+    text = SWITCH.sub(b"", head.rstrip(b"\x00\r\n"))
     strange = len(text) - len(text.translate(None, CONTROLS))
     first_line = head.splitlines()[0] if head else b""
     share = MANY_STRANGE if strange > SEVERAL else FEW_STRANGE

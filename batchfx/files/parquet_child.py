@@ -14,7 +14,7 @@ import polars as pl
 from batchfx.errors import SourceError
 from batchfx.files.names import repeated
 from batchfx.files.parquet_values import Column, read_column
-from batchfx.files.xlsx_blocks import BLOCK_TEXT_LIMIT
+from batchfx.files.xlsx_batches import BLOCK_TEXT_LIMIT
 from batchfx.model.blocks import (
     FAULTS,
     KINDS,

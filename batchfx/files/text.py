@@ -29,6 +29,11 @@ DELIMITERS = "\t;|,"  # those that tell whether lines are alike
 
 CTRL_Z = "\x1a"  # DOS wrote it to say that the file ends
 
+LF_CR = "\n\r"  # the wrong way round, but a line end if all others are like it
+NUL = b"\0"
+TAIL = 1 << 16  # bytes of NUL, from which on there may be nothing else any more
+KEPT = 1 << 8  # of these
+
 ANY = "any"  # of the line ends, where a source mixes CR with others
 # A noncharacter before a line that follows a CR alone, so that a cell may get it back.
 AFTER_CR = "\ufdd3"
@@ -67,13 +72,17 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Consecutive whole lines of a source; after the *last* piece nothing follows."""
+    """Consecutive whole lines of a source; after the *last* piece nothing follows.
+
+    *skipped* is how many bytes of NUL at its end were left out.
+    """
 
     start: Mark
     raw: bytes
     encoding: str
     newline: str
     last: bool
+    skipped: int = 0
 
     def text(self) -> str:
         """Return the text, without the Ctrl-Z that may end the source."""
@@ -98,14 +107,14 @@ class Piece:
         if self.newline == ANY:
             return self._mark_any(line, after)
         newline, find = self.newline.encode(self.encoding), self.raw.find
-        width = len(newline)
+        width, unit = len(newline), width_of(self.encoding)
         at = after.offset - self.start.offset
-        if width == 1:
+        if unit == 1:
             rest = self.raw[at:].split(newline, line - after.line)[-1]
             return Mark(self.start.offset + len(self.raw) - len(rest), line)
         for _ in range(line - after.line):
             at = find(newline, at) + width
-            while at % width:  # it stood across two characters
+            while at % unit:  # it stood across two characters
                 at = find(newline, at - width + 1) + width
         return Mark(self.start.offset + at, line)
 
@@ -117,7 +126,12 @@ class Piece:
 
     def end(self, line: int) -> Mark:
         """Return where the piece ends, which is where *line* begins."""
-        return Mark(self.start.offset + len(self.raw), line)
+        return Mark(self.start.offset + len(self.raw) + self.skipped, line)
+
+
+def width_of(encoding: str) -> int:
+    """Return how many bytes a line feed takes in *encoding*."""
+    return len("\n".encode(encoding))
 
 
 def decode(raw: bytes, encoding: str) -> str:
@@ -149,9 +163,9 @@ def _last_end(raw: bytes, newline: str, encoding: str) -> int:
     """Return where the last whole line of *raw* ends; 0 when there is none."""
     if newline == ANY:  # a CR at the very end may be half of a CR LF
         return max(raw.rfind(b"\n"), raw.rfind(b"\r", 0, -1)) + 1
-    end = newline.encode(encoding)
+    end, unit = newline.encode(encoding), width_of(encoding)
     at = raw.rfind(end)
-    while at >= 0 and at % len(end):
+    while at >= 0 and at % unit:
         at = raw.rfind(end, 0, at + len(end) - 1)
     return at + len(end) if at >= 0 else 0
 
@@ -175,7 +189,7 @@ def read_piece(
 
     """
     source.seek(start.offset)
-    width = len("\n".encode(encoding))
+    width = width_of(encoding)
     size = max(size // width, 1) * width
     raw, cut, last = b"", 0, False
     while not last and (not cut or _may_be_end(raw[:cut])):
@@ -188,11 +202,36 @@ def read_piece(
         raw += part
         last = len(part) < wanted
         cut = _last_end(raw, newline, encoding)
+        if not (cut or last) and (left := _nuls_to_the_end(source, raw, width)):
+            kept, skipped = left
+            return Piece(start, kept, encoding, newline, last=True, skipped=skipped)
     whole = raw if last else raw[:cut]
     piece = Piece(start, whole, encoding, newline, last)
     if len(whole) > LIMIT:
         _refuse_long_lines(piece)
     return piece
+
+
+def _nuls_to_the_end(
+    source: BinaryIO, raw: bytes, width: int
+) -> tuple[bytes, int] | None:
+    """Return *raw* with few of the NULs at its end, and how many are left out.
+
+    None when not all of the *source* from there on is NUL. If it is, the end of the
+    file was never written.
+    """
+    text = len(raw.rstrip(NUL))
+    if len(raw) - text < TAIL:
+        return None
+    behind = source.tell()
+    rest = 0
+    while part := source.read(PIECE):
+        if part.strip(NUL):
+            source.seek(behind)
+            return None
+        rest += len(part)
+    kept = raw[: -(-text // width) * width + KEPT]
+    return kept, len(raw) + rest - len(kept)
 
 
 def _refuse_long_lines(piece: Piece) -> None:
@@ -214,13 +253,21 @@ def find_newline(text: str, *, several: bool = True) -> str:
     """Return the character that ends the lines of *text*, or `ANY` if *several* do.
 
     It is LF, with or without a CR before it, unless lines end in CR alone as on old
-    Macs. Line ends within quotation marks have no say.
+    Macs, or all of them in LF and CR the wrong way round. Line ends within quotation
+    marks have no say.
     """
     bare = re.sub('"[^"]*"', "", text)
+    if LF_CR in bare and not LINE_ENDS.search(_without_lf_cr(bare)):
+        return LF_CR
     alone = bare.count("\r") - bare.count("\r\n")
     newline, rare = ("\r", "\n") if alone > bare.count("\n") else ("\n", "\r")
     mixes = several and bool(alone) and "\n" in bare and _ends_lines(bare, rare)
     return ANY if mixes else newline
+
+
+def _without_lf_cr(text: str) -> str:
+    """Return *text* without line ends of LF and CR, the last of which may be cut."""
+    return text.replace(LF_CR, "").removesuffix("\n")
 
 
 def _ends_lines(text: str, rare: str) -> bool:

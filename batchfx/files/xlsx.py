@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO, NamedTuple
 
 from batchfx.errors import SourceError
-from batchfx.files.grids import Grid, grid_beside, grid_rows, grid_survey
+from batchfx.files.grids import Grid, grid_beside, grid_rows, grid_survey, grid_table
 from batchfx.files.names import matches
 from batchfx.files.sheet_options import SheetOptions
 from batchfx.files.xlsx_beside import Beside
@@ -26,6 +26,7 @@ from batchfx.files.xlsx_header import (
     counted_header,
     expected_header,
     find_header,
+    is_part,
     refuse_repeated,
     stated_header,
 )
@@ -44,6 +45,7 @@ from batchfx.files.xlsx_sheets import (
     choose_sheet,
     seen_rows,
 )
+from batchfx.files.xlsx_stretches import Stretch
 from batchfx.files.xlsx_strings import SharedStrings
 from batchfx.files.xlsx_survey import Survey
 from batchfx.files.xlsx_warnings import (
@@ -54,6 +56,7 @@ from batchfx.files.xlsx_warnings import (
     hidden_row_warnings,
     merge_warnings,
     nameless_warnings,
+    second_row_warnings,
     second_table_warnings,
     sheet_warnings,
 )
@@ -196,7 +199,9 @@ def read_sheets(
     survey = grid_survey(package, part) if merged or skips else Survey()
     fills = make_fills(survey.merges if merged else (), table, layout.header_row)
     skipped = sorted(survey.hidden_rows) if skips else []
-    found = records(grid_rows(package, part), table, cells, fills, after)
+    even = not (ignored or fills.merges or skipped)  # as stretches have to be
+    stored = grid_table(package, part, columns) if even else grid_rows(package, part)
+    found = records(stored, table, cells, fills, after)
     shown = _without(found, skipped)
     profile = Profile(*settings.get("profile", ()))
     yield from blocks(
@@ -221,11 +226,17 @@ def _opened(source: BinaryIO) -> Iterator[Opened]:
             yield Opened(package, workbook, cells)
 
 
-def _without(found: Iterable[Record], skipped: Sequence[int]) -> Iterable[Record]:
+def _without(
+    found: Iterable[Record | Stretch], skipped: Sequence[int]
+) -> Iterable[Record | Stretch]:
     if not skipped:
         return found
     numbers = set(skipped)
-    return (record for record in found if record.number not in numbers)
+    return (
+        each
+        for each in found
+        if isinstance(each, Stretch) or each.number not in numbers
+    )
 
 
 def _find_table(opened: Opened, given: SheetOptions) -> _Table:
@@ -249,10 +260,8 @@ def _find_table(opened: Opened, given: SheetOptions) -> _Table:
     if given.hidden_columns == "skip":
         columns = [column for column in columns if column not in hidden]
         _refuse_none(columns, choice.sheet.name)
-    own = _own_cells(header, seen)
-    refuse_repeated(
-        {c: header.names[c] for c in columns if c in own & header.names.keys()}
-    )
+    own = _own_cells(header, seen) & header.names.keys()
+    refuse_repeated({c: header.names[c] for c in columns if c in own})
     below = [row for row in seen if row.number > last]
     profile = profile_of(below, columns)
     return _Table(choice, survey, seen, header, columns, hidden, beside, below, profile)
@@ -281,14 +290,15 @@ def _header(
 def _found_header(
     seen: Sequence[SeenRow], merges: Sequence[Range], given: SheetOptions
 ) -> Header | None:
-    if given.expected_columns:
-        wanted = given.expected_columns
-        header = expected_header(seen, merges, wanted, given.header_rows)
-        if header is not None:
-            return header
     if given.header_rows:
-        return counted_header(seen, merges, given.header_rows)
-    return find_header(seen, merges)
+        found = counted_header(seen, merges, given.header_rows)
+    else:
+        found = find_header(seen, merges)
+    wanted = given.expected_columns
+    header = expected_header(seen, merges, wanted, given.header_rows)
+    if header is None or (found and is_part(header, found, wanted)):
+        return found
+    return header
 
 
 def _columns(header: Header, seen: Sequence[SeenRow]) -> list[int]:
@@ -344,6 +354,9 @@ def _warnings(table: _Table, given: SheetOptions) -> Iterator[Issue]:
     empty = not table.below and len(table.seen) < SEEN_ROWS
     yield from nameless_warnings(nameless)
     yield from emptiness_warnings(table.choice.sheet.name, empty=empty)
+    if guessed and not given.header_rows:
+        natural = find_header(table.seen, survey.merges)
+        yield from second_row_warnings(header.rows, natural.rows if natural else ())
     yield from second_table_warnings(table.below, table.columns, table.profile)
     yield from hidden_row_warnings(
         hidden_rows, given.hidden_rows, filtered=survey.filtered

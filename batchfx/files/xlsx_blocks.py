@@ -6,17 +6,28 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import islice, repeat
-from typing import NamedTuple, NoReturn
+from itertools import repeat
+from typing import NamedTuple
 
 import polars as pl
 
-from batchfx.errors import SourceError
+from batchfx.files.xlsx_batches import (
+    BLOCK_TEXT_LIMIT,
+    Batch,
+    batches,
+    refuse_block,
+)
 from batchfx.files.xlsx_cells import Cells, Column
 from batchfx.files.xlsx_faults import row_faults
-from batchfx.files.xlsx_notes import Profile, Record, judged
-from batchfx.files.xlsx_references import Range, column_indexes, column_letters
+from batchfx.files.xlsx_notes import Profile, Record, judged, records_of
+from batchfx.files.xlsx_references import (
+    Range,
+    TwiceError,
+    column_indexes,
+    column_letters,
+)
 from batchfx.files.xlsx_rows import StoredRow
+from batchfx.files.xlsx_stretches import Stretch
 from batchfx.model.blocks import (
     FAULTS,
     KINDS,
@@ -29,7 +40,6 @@ from batchfx.model.blocks import (
 )
 from batchfx.model.garbage import uncollected
 
-BLOCK_TEXT_LIMIT = 512 * 1024**2  # characters
 CACHED_PLACES = 4096
 IGNORED = -1  # the place of a cell that is no matter
 UNKNOWN = Profile()
@@ -108,30 +118,57 @@ def make_fills(merges: Iterable[Range], table: Table, header_row: int) -> Fills:
 
 
 def records(
-    rows: Iterable[StoredRow], table: Table, cells: Cells, fills: Fills, after: int
-) -> Iterator[Record]:
-    """Yield the records of *rows* beyond row *after*; blank ones are left out."""
+    rows: Iterable[StoredRow | Stretch],
+    table: Table,
+    cells: Cells,
+    fills: Fills,
+    after: int,
+) -> Iterator[Record | Stretch]:
+    """Yield the records of *rows* beyond row *after*; blank ones are left out.
+
+    Stretches must have the columns of the table, and nothing is filled in them.
+    """
     for row in rows:
-        number, letters, attributes, stored = row
-        if number <= after and not fills.merges:
-            continue
-        if cells.is_blank(attributes, stored):
-            continue
-        places = table.places(letters)
-        if places is None:
-            record = Record(number, attributes, stored)
-        else:
-            record = _laid_out(row, places, table.width)
-            if table.ignores and _is_beside(record, cells):
-                continue
-        if fills.merges:
-            record = fills.apply(record)
-        if number > after:
+        if isinstance(row, Stretch):
+            yield from _shown(row, cells, after)
+        elif row.number > after or fills.merges:
+            record = _record(row, table, cells)
+            if record and fills.merges:
+                record = fills.apply(record)
+            if record and row.number > after:
+                yield record
+
+
+def _shown(stretch: Stretch, cells: Cells, after: int) -> Iterator[Record | Stretch]:
+    """Yield a stretch as it is, if surely no row of it is blank, or its records."""
+    if stretch.last <= after:
+        return
+    columns = zip(stretch.attributes, stretch.stored, strict=True)
+    if stretch.first > after and any(cells.is_full(*column) for column in columns):
+        yield stretch
+        return
+    for record in records_of(stretch):
+        blank = record.number <= after or cells.is_blank(*record[1:3])
+        if not blank:
             yield record
 
 
+def _record(row: StoredRow, table: Table, cells: Cells) -> Record | None:
+    number, letters, attributes, stored = row
+    if cells.is_blank(attributes, stored):
+        return None
+    try:
+        places = table.places(letters)
+    except TwiceError as error:
+        raise error.in_row(number) from None
+    if places is None:
+        return Record(number, attributes, stored)
+    record = _laid_out(row, places, table.width)
+    return None if table.ignores and _is_beside(record, cells) else record
+
+
 def blocks(
-    found: Iterable[Record],
+    found: Iterable[Record | Stretch],
     table: Table,
     cells: Cells,
     rows: int,
@@ -158,32 +195,22 @@ def blocks(
 
     """
     source = judged(found, profile, cells, after, noted=noted)
+    gathered = batches(source, table.width, rows)
     while True:
         with uncollected():
-            batch = _batch(source, rows)
-            if not batch:
+            batch = next(gathered, None)
+            if batch is None:
                 return
             block = _block(batch, table, cells, _between(batch, after, skipped))
-        after = batch[-1].number
+        after = batch.numbers[-1]
         yield block
 
 
-def _batch(source: Iterator[Record], rows: int) -> list[Record]:
-    batch: list[Record] = []
-    size = 0
-    for record in islice(source, rows):
-        batch.append(record)
-        size += sum(map(len, record.stored))
-        if size > BLOCK_TEXT_LIMIT:
-            _refuse_size()
-    return batch
-
-
-def _between(batch: Sequence[Record], after: int, skipped: Sequence[int]) -> int:
+def _between(batch: Batch, after: int, skipped: Sequence[int]) -> int:
     """Return how many rows between those of *batch* are blank."""
-    last = batch[-1].number
+    last = batch.numbers[-1]
     left_out = bisect_right(skipped, last) - bisect_right(skipped, after)
-    return last - after - len(batch) - left_out
+    return last - after - batch.height - left_out
 
 
 def _is_beside(record: Record, cells: Cells) -> bool:
@@ -206,47 +233,32 @@ def _laid_out(row: StoredRow, places: Sequence[int | None], width: int) -> Recor
     return Record(row.number, attributes, stored, tuple(outside))
 
 
-def _block(batch: Sequence[Record], table: Table, cells: Cells, blank: int) -> Block:
-    attributes = zip(*(record.attributes for record in batch), strict=True)
-    stored = zip(*(record.stored for record in batch), strict=True)
-    columns = [cells.column(*pair) for pair in zip(attributes, stored, strict=True)]
+def _block(batch: Batch, table: Table, cells: Cells, blank: int) -> Block:
+    pairs = zip(batch.attributes, batch.stored, strict=True)
+    columns = [cells.column(*pair) for pair in pairs]
     _check_size(columns)
     texts = {
         column_name(place): pl.Series(column.values, dtype=pl.String)
         for place, column in enumerate(columns)
     }
-    faults = row_faults(batch, columns, texts, cells)
+    faults = row_faults(batch.odd, columns, texts, cells)
+    dumped: list[str | None] = [None] * batch.height
+    for index, found in faults.items():
+        dumped[index] = dump_faults(found)
+    kinds = _row_kinds(columns, batch.height)
     frame = pl.DataFrame(
-        {
-            ROW: [record.number for record in batch],
-            **texts,
-            FAULTS: [
-                dump_faults(faults[index]) if index in faults else None
-                for index in range(len(batch))
-            ],
-            KINDS: _row_kinds(columns, len(batch)),
-        },
+        {ROW: batch.numbers, **texts, FAULTS: dumped, KINDS: kinds},
         schema=block_schema(table.width),
     )
-    last = batch[-1]
-    noted = {"noted": True} if last.noted else {}
-    return Block(frame, blank=blank, position={"row": last.number, **noted})
+    noted = {"noted": True} if batch.ends_noted else {}
+    return Block(frame, blank=blank, position={"row": batch.numbers[-1], **noted})
 
 
 def _check_size(columns: Sequence[Column]) -> None:
     """Refuse a block that a short file with one long shared text could make huge."""
-    sizes = (sum(map(len, filter(None, column.values))) for column in columns)
-    if sum(sizes) > BLOCK_TEXT_LIMIT:
-        _refuse_size()
-
-
-def _refuse_size() -> NoReturn:
-    limit = BLOCK_TEXT_LIMIT // 1024**2
-    message = (
-        f"Records next to each other in the sheet hold more than {limit} MiB of text. "
-        "Split the file, if it is a real one."
-    )
-    raise SourceError("unsafe_file", message)
+    filled = (filter(None, column.values) for column in columns)
+    if sum(sum(map(len, values)) for values in filled) > BLOCK_TEXT_LIMIT:
+        refuse_block()
 
 
 def _row_kinds(columns: Sequence[Column], height: int) -> Sequence[str | None]:

@@ -7,10 +7,12 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
+from itertools import compress
 from typing import NamedTuple, cast
 
+from batchfx.errors import SourceError
 from batchfx.files.xlsx_formats import GENERAL, NumberFormat, Shape
-from batchfx.files.xlsx_strings import SharedStrings, decode_escapes
+from batchfx.files.xlsx_strings import SharedStrings, decode_escapes, no_such_text
 from batchfx.files.xlsx_values import (
     CANONICAL,
     SURE_LENGTH,
@@ -81,16 +83,35 @@ class Cells(ABC):
         """Tell whether no cell of a row has more than white space in it."""
         return not any(text and not text.isspace() for text in stored)
 
+    def is_full(self, attributes: Sequence[str], stored: Sequence[str]) -> bool:  # noqa: ARG002 - as above
+        """Tell whether all cells of a column surely have more than white space."""
+        return "" not in stored and not any(map(str.isspace, stored))
+
     def column(self, attributes: Sequence[str], stored: Sequence[str]) -> Column:
         """Return the cells of one column of a block."""
+        if "" in stored:
+            return self._sparse(attributes, stored)
         distinct = set(attributes)
-        if len(distinct) > 1 or "" in stored:
+        if len(distinct) > 1:
             return _settle(self._mixed(attributes, stored))
         reading = self.reading(distinct.pop())
         values = reading.convert(stored)
-        if "" in values or set(map(type, values)) != {str}:
+        if not _are_usual(values):
             return _settle([(reading.kind, value) for value in values])
         return Column(cast(Sequence[str], values), reading.kind, [])
+
+    def _sparse(self, attributes: Sequence[str], stored: Sequence[str]) -> Column:
+        """Return the cells of a column some of which are empty."""
+        distinct = set(compress(attributes, stored))
+        if len(distinct) != 1:
+            return _settle(self._mixed(attributes, stored))
+        reading = self.reading(distinct.pop())
+        values = reading.convert(list(filter(None, stored)))
+        if not _are_usual(values):
+            return _settle(self._mixed(attributes, stored))
+        rest = iter(cast(Sequence[str], values))
+        kinds = "".join([reading.kind if text else Kind.EMPTY for text in stored])
+        return Column([next(rest) if text else None for text in stored], kinds, [])
 
     def _mixed(
         self, attributes: Sequence[str], stored: Sequence[str]
@@ -182,18 +203,38 @@ class CellReader(FormattedCells):
     def is_blank(self, attributes: Sequence[str], stored: Sequence[str]) -> bool:
         """Tell whether no cell of a row has more than white space in it."""
         for attribute, text in zip(attributes, stored, strict=True):
-            if (
-                text
-                and not text.isspace()
-                and (SHARED not in attribute or not self._strings.is_blank(text))
-            ):
+            if text and not text.isspace() and not self._names_blank(attribute, text):
                 return False
         return True
 
+    def _names_blank(self, attribute: str, text: str) -> bool:
+        if SHARED not in attribute:
+            return False
+        try:
+            return self._strings.is_blank(text)
+        except SourceError:
+            if self._strings.has(text):
+                raise
+            return False
+
+    def is_full(self, attributes: Sequence[str], stored: Sequence[str]) -> bool:
+        """Tell whether all cells of a column surely have more than white space."""
+        if not super().is_full(attributes, stored):
+            return False
+        shared = [SHARED in attribute for attribute in set(attributes)]
+        return not any(shared) or (all(shared) and self._strings.are_full(stored))
+
     def _other_reading(self, kind: str) -> Reading:
         if kind == "s":
-            return Reading(Kind.TEXT, self._strings.texts)
+            return Reading(Kind.TEXT, self._shared)
         return super()._other_reading(kind)
+
+    def _shared(self, stored: Sequence[str]) -> Sequence[str | Odd]:
+        try:
+            return self._strings.texts(stored)
+        except SourceError:
+            has = self._strings.has
+            return [self._strings.text(n) if has(n) else _nowhere(n) for n in stored]
 
 
 def _one_by_one(kind: Kind, convert: Callable[[str], str | Odd]) -> Reading:
@@ -207,6 +248,10 @@ def _unchanged(stored: Sequence[str]) -> Sequence[str | Odd]:
 def _texts(stored: Sequence[str]) -> Sequence[str | Odd]:
     # One look at all of them costs less than one at each.
     return list(map(decode_escapes, stored)) if "_x" in "".join(stored) else stored
+
+
+def _are_usual(values: Sequence[str | Odd]) -> bool:
+    return "" not in values and set(map(type, values)) == {str}
 
 
 def _settle(cells: list[tuple[Kind, str | Odd]]) -> Column:
@@ -224,9 +269,11 @@ def _settle(cells: list[tuple[Kind, str | Odd]]) -> Column:
 
 
 def _numbers(stored: Sequence[str]) -> Sequence[str | Odd]:
-    if all(map(CANONICAL.fullmatch, stored)) and max(map(len, stored)) <= SURE_LENGTH:
-        return stored
-    return list(map(_number, stored))
+    plain = CANONICAL.fullmatch
+    return [
+        text if plain(text) and len(text) <= SURE_LENGTH else _number(text)
+        for text in stored
+    ]
 
 
 def _number(text: str) -> str | Odd:
@@ -269,6 +316,11 @@ def _iso(text: str) -> str | Odd:
 def _error(text: str) -> Odd:
     message = f"The cell shows the error {text[:40]} instead of a value."
     return Odd(text, Kind.TEXT, Fault("error_value", message, value=text))
+
+
+def _nowhere(number: str) -> Odd:
+    fault = Fault("corrupt", no_such_text(number), value=number)
+    return Odd("", Kind.EMPTY, fault)
 
 
 def _without_result(formula: str) -> Odd:

@@ -8,18 +8,16 @@ from dataclasses import replace
 
 import polars as pl
 
-from batchfx.files.cell_texts import CONTROL, control_fault
-from batchfx.files.csv_record import CONTROLS
+from batchfx.files.cell_texts import CONTROL, control_fault, places_with
 from batchfx.files.xlsx_cells import Cells, Column
 from batchfx.files.xlsx_notes import Record
 from batchfx.model.blocks import Fault, Kind
 
 NAMED_CELLS = 5  # in the message about cells beside the table
-WRITTEN = f"[{CONTROLS}]"
 
 
 def row_faults(
-    batch: Sequence[Record],
+    odd: Mapping[int, Record],
     columns: Sequence[Column],
     texts: Mapping[str, pl.Series],
     cells: Cells,
@@ -27,8 +25,8 @@ def row_faults(
     """Return the faults of the rows of a block, by their index in it.
 
     Args:
-        batch: The rows.
-        columns: Their cells.
+        odd: The rows that have a fault or cells outside the table, by that index.
+        columns: The cells of all rows.
         texts: The texts of these again, as the block has them.
         cells: Reads what stands beside the table.
 
@@ -37,8 +35,7 @@ def row_faults(
     for place, (column, series) in enumerate(zip(columns, texts.values(), strict=True)):
         for index, fault in (*column.faults, *_control_faults(column, series)):
             faults[index].append(replace(fault, column=place))
-    odd = (pair for pair in enumerate(batch) if pair[1].outside or pair[1].fault)
-    for index, record in odd:
+    for index, record in odd.items():
         beside = _outside_fault(record, cells) if record.outside else None
         faults[index] += filter(None, (record.fault, beside))
     return faults
@@ -47,8 +44,7 @@ def row_faults(
 def _control_faults(column: Column, texts: pl.Series) -> Iterator[tuple[int, Fault]]:
     if Kind.TEXT not in column.kinds:
         return
-    strange = texts.str.contains(WRITTEN).fill_null(value=False)
-    for index in strange.arg_true().to_list() if strange.any() else ():
+    for index in places_with(CONTROL, texts):
         text = texts[index]
         if control := CONTROL.search(text):
             yield index, control_fault(text, control[0])

@@ -117,6 +117,8 @@ def expected_header(
 
     Among equals it is the first. It has *count* rows, where that is said.
     """
+    if not expected:
+        return None
     headers = [
         header
         for row in rows[:SEARCHED_ROWS]
@@ -132,6 +134,17 @@ def expected_header(
     ]
     best = max(range(len(headers)), key=lambda place: matches(names[place], expected))
     return headers[best] if has_expected(names[best], expected) else None
+
+
+def is_part(header: Header, whole: Header, expected: Sequence[str]) -> bool:
+    """Tell whether *header* is a part of the *whole*, which has its *expected* names.
+
+    So names of the upper row don't make the lower one a record.
+    """
+    if not set(header.rows) <= set(whole.rows):
+        return False
+    own, wholes = header.names.values(), whole.names.values()
+    return matches(own, expected) <= matches(wholes, expected)
 
 
 def most_matches(rows: Sequence[SeenRow], expected: Sequence[str]) -> int:
@@ -189,7 +202,16 @@ def _covers(names: Mapping[int, str], below: Sequence[SeenRow]) -> bool:
     uses = Counter(column for row in below for column in row.cells)
     least = 1 if len(below) < FEW_ROWS else 2
     used = {column for column, count in uses.items() if count >= least}
+    used -= {each for each in used if uses[each] == 1 and _is_apart(each, uses, names)}
     return len(used & names.keys()) * 2 > len(used) or not used
+
+
+def _is_apart(column: int, uses: Iterable[int], names: Iterable[int]) -> bool:
+    """Tell whether empty columns lie between *column* and the *names*."""
+    taken = {*uses, *names}
+    first, last = min(names), max(names)
+    between = range(last, column) if column > last else range(column, first)
+    return not taken.issuperset(between)
 
 
 def _run(rows: Sequence[SeenRow], index: int) -> Sequence[SeenRow]:
@@ -243,18 +265,24 @@ def _typed_below(run: Sequence[SeenRow]) -> int:
 
 
 def _is_counted(row: SeenRow, below: Sequence[SeenRow]) -> bool:
-    """Tell whether a row is a name and then years or 1, 2, 3, above other numbers."""
+    """Tell whether a row is a name and then years, dates or 1, 2, 3, above others."""
     cells = [row.cells[column] for column in sorted(row.cells)]
     if cells[0][1] != Kind.TEXT or len(cells) == 1:
         return False
     counted = [str(number) for number in range(1, len(cells))]
     if [text for text, _ in cells[1:]] == counted and len(counted) >= SEVERAL:
         return all(kind == Kind.NUMBER for _, kind in cells[1:])
-    if not all(_is_year(*cell) for cell in cells[1:]):
-        return False
     years = row.cells.keys() - {min(row.cells)}
-    others = (each.cells[c] for each in below for c in years & each.cells.keys())
-    return not all(_is_year(*cell) for cell in others)
+    others = [each.cells[c] for each in below for c in years & each.cells.keys()]
+    return any(
+        all(is_one(*cell) for cell in cells[1:])
+        and not all(is_one(*cell) for cell in others)
+        for is_one in (_is_year, _is_date)
+    )
+
+
+def _is_date(_: str, kind: str) -> bool:
+    return kind == Kind.DATE
 
 
 def _groups(row: SeenRow, merges: Iterable[Range]) -> bool:

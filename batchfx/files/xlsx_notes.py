@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from batchfx.files.csv_notes import TOTAL, is_total
+from batchfx.errors import SourceError
+from batchfx.files.csv_notes import BLANKS, is_total
+from batchfx.files.total_names import is_total_name
 from batchfx.files.xlsx_cells import Cells
 from batchfx.files.xlsx_header import SeenRow
+from batchfx.files.xlsx_stretches import Stretch
 from batchfx.model.blocks import Fault, Kind
 
 HELD_NOTES = 100  # rows at the end of a sheet that may be notes
@@ -93,43 +96,114 @@ def profile_of(rows: Sequence[SeenRow], columns: Sequence[int]) -> Profile:
 
 def _begins_total(row: SeenRow) -> bool:
     text = row.cells[min(row.cells)][0] if row.cells else ""
-    return TOTAL.fullmatch(text.strip().casefold()) is not None
+    return is_total_name(text.strip())
 
 
 def judged(
-    found: Iterable[Record],
+    found: Iterable[Record | Stretch],
     profile: Profile,
     cells: Cells,
     after: int,
     *,
     noted: bool,
-) -> Iterator[Record]:
+) -> Iterator[Record | Stretch]:
     """Yield *found*, with the fault ``not_a_record`` for totals and notes.
 
     These are lines of totals, as in text files, and at the end of the sheet: rows with
-    a word for a total and otherwise numbers (also above such a line), and below a blank
-    row those with a single cell, with numbers alone beside empty cells, or unlike the
-    records above.
+    a word for a total, few cells and otherwise numbers, and below a blank row those
+    with such a word and an empty cell, with a single cell, with numbers alone beside
+    empty cells, or unlike the records above. Other rows that may be totals are judged
+    in `batchfx.files.strays`.
     """
-    held: list[Record] = []
-    last: Record | None = None
-    for record in found:
-        apart = record.number > after + 1 or noted or bool(held)
-        after, noted = record.number, False
-        doubtful = (apart or "" in record.stored) and len(held) < HELD_NOTES
-        if doubtful and _may_be_note(record, profile, cells, apart=apart):
-            held.append(record)
-            continue
-        current = _without_totals(record, cells)
-        if last:
-            yield _last_judged(last, cells) if current.fault else last
-        if held:
-            yield from (_without_totals(each, cells) for each in held)
-            held.clear()
-        last = current
-    if last:
-        yield _last_judged(last, cells)
-    yield from (_as_note(each, cells)._replace(noted=True) for each in held)
+    judge = _Judge(profile, cells, after, noted=noted)
+    try:
+        for each in found:
+            if isinstance(each, Record):
+                yield from judge.record(each)
+            elif judge.is_sure(each):
+                yield from judge.stretch(each)
+            else:
+                for record in records_of(each):
+                    yield from judge.record(record)
+    except SourceError:  # the end of the table is not known
+        yield from judge.released()
+        raise
+    yield from judge.rest()
+
+
+def records_of(stretch: Stretch) -> Iterator[Record]:
+    """Yield the rows of a stretch one by one."""
+    attributes = zip(*stretch.attributes, strict=True)
+    stored = zip(*stretch.stored, strict=True)
+    numbers = range(stretch.first, stretch.last + 1)
+    yield from map(Record, numbers, attributes, stored)
+
+
+class _Judge:
+    """Holds rows back as long as those below may say what they are."""
+
+    def __init__(
+        self, profile: Profile, cells: Cells, after: int, *, noted: bool
+    ) -> None:
+        self._profile = profile
+        self._cells = cells
+        self._after = after
+        self._noted = noted
+        self._held: list[Record] = []
+
+    def record(self, record: Record) -> Iterator[Record]:
+        apart = record.number > self._after + 1 or self._noted or bool(self._held)
+        self._after, self._noted = record.number, False
+        doubtful = (apart or "" in record.stored) and len(self._held) < HELD_NOTES
+        if doubtful and _may_be_note(record, self._profile, self._cells, apart=apart):
+            self._held.append(record)
+            return
+        yield from self.released()
+        yield _without_totals(record, self._cells)
+
+    def is_sure(self, stretch: Stretch) -> bool:
+        """Tell whether a stretch is nothing but records, wherever the sheet ends."""
+        apart = stretch.first > self._after + 1 or self._noted or bool(self._held)
+        return not apart and _has_no_total(stretch, self._cells)
+
+    def stretch(self, stretch: Stretch) -> Iterator[Record | Stretch]:
+        self._after = stretch.last
+        yield stretch
+
+    def released(self) -> Iterator[Record]:
+        yield from (_without_totals(each, self._cells) for each in self._held)
+        self._held.clear()
+
+    def rest(self) -> Iterator[Record]:
+        notes = (_as_note(each, self._cells) for each in self._held)
+        yield from (note._replace(noted=True) for note in notes)
+
+
+def _has_no_total(stretch: Stretch, cells: Cells) -> bool:
+    """Tell whether no row of a stretch can be taken for a total or a note at once.
+
+    Nearly all tables have a word in the second column or no such word in the first.
+    """
+    width = len(stretch.stored)
+    if width < LEAST_WIDTH:
+        return True
+    first, second, *_ = stretch.stored
+    if "" in first:
+        return False
+    gaps = sum("" in column for column in stretch.stored)
+    if gaps < width // 2 and "" not in second:
+        kinds = {cells.reading(each).kind for each in set(stretch.attributes[1])}
+        if NUMBERS.isdisjoint(kinds):
+            return True
+    return not any(map(_may_label, cells.column(stretch.attributes[0], first).values))
+
+
+def _may_label(text: str | None) -> bool:
+    """Tell whether a row that begins with *text* may be a line of totals or a note."""
+    label = text.strip().strip(BLANKS) if text else ""
+    if not label or (label[0].isdecimal() and label[-1] != ":"):
+        return not label
+    return is_total((label,), LEAST_WIDTH)
 
 
 def _may_be_note(
@@ -138,16 +212,20 @@ def _may_be_note(
     width = len(record.stored)
     empty = record.stored.count("")
     if not apart:
-        return width >= LEAST_WIDTH and _has_total(record, cells)
+        return width < 2 * empty and _has_total(record, cells)
     if empty == width - 1 and width >= LEAST_WIDTH:
         return True
-    return _has_total(record, cells) or _is_strange(record, profile, cells)
+    if empty and _has_total(record, cells):
+        return True
+    return _is_strange(record, profile, cells)
 
 
 def _is_strange(record: Record, profile: Profile, cells: Cells) -> bool:
     pairs = zip(record.attributes, record.stored, strict=True)
     read = "".join(cells.cell(*pair).kind for pair in pairs)
     kinds = read.replace(Kind.CODE, Kind.NUMBER)
+    if Kind.EMPTY not in kinds and profile.kinds:  # keys may be numbers and words
+        kinds = (profile.kinds[0] or kinds)[0] + kinds[1:]
     filled = [kind for kind in kinds if kind != Kind.EMPTY]
     sums = kinds[0] == Kind.EMPTY and NUMBERS.issuperset(filled) and 0 in profile.full
     return sums or not profile.fits(kinds)
@@ -164,21 +242,15 @@ def _has_total(record: Record, cells: Cells) -> bool:
         return False  # which is true of nearly all rows, and quickly seen
     pairs = zip(record.attributes, record.stored, strict=True)
     label, *rest = [pair for pair in pairs if pair[1]] or [("", "")]
-    if not TOTAL.fullmatch(cells.cell(*label).text.strip().casefold()):
+    if not is_total_name(cells.cell(*label).text.strip()):
         return False
     is_told = bool(rest) or len(record.stored) >= LEAST_WIDTH
     return is_told and all(cells.cell(*each).kind in NUMBERS for each in rest)
 
 
-def _last_judged(record: Record, cells: Cells) -> Record:
-    if len(record.stored) >= LEAST_WIDTH and _has_total(record, cells):
-        return _as_note(record, cells)._replace(noted=True)
-    return record
-
-
 def _without_totals(record: Record, cells: Cells) -> Record:
     width = len(record.stored)
-    if width < LEAST_WIDTH or record.stored.count("") < width // 2:
+    if width < LEAST_WIDTH or 2 * record.stored.count("") <= width:
         return record
     return _as_note(record, cells) if is_total(_texts(record, cells), width) else record
 
@@ -187,7 +259,8 @@ def _as_note(record: Record, cells: Cells) -> Record:
     texts = _texts(record, cells)
     label = next(filter(None, texts), None)
     message = "This is a line of totals or a note, not a record."
-    fault = Fault("not_a_record", message, value=label, fields=tuple(texts))
+    cause = {"cause": "note"}
+    fault = Fault("not_a_record", message, None, label, cause, tuple(texts))
     empty = ("",) * len(texts)
     return Record(record.number, empty, empty, fault=fault)
 

@@ -40,7 +40,7 @@ ENTITIES = {
 ENTITY = re.compile(f"&({'|'.join(ENTITIES)});")
 STRAY_AMPERSAND = re.compile(f"&(?!(?:{'|'.join(ENTITIES)});)")
 FORBIDDEN = bytes({*range(0x20)} - {0x09, 0x0A, 0x0D})
-NONCHARACTERS = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")  # U+FFFE and U+FFFF
+NONCHARACTERS = ("\ufffe", "\uffff")
 DECLARED = re.compile(rb"[^>]*\bencoding\b(?!\s*=\s*[\"'](?i:utf-8)[\"'])")
 
 
@@ -122,16 +122,18 @@ class Pieces:
 
 def plain_text(piece: bytes) -> str | None:
     """Return *piece* as text, its line ends as XML has them; None if it isn't plain."""
-    controls = len(piece) - len(piece.translate(None, FORBIDDEN))
-    if controls or any(character in piece for character in NONCHARACTERS):
+    if len(piece.translate(None, FORBIDDEN)) < len(piece):
         return None
     try:
         text = piece.decode()
     except UnicodeDecodeError:
         return None
-    if "&" in text and STRAY_AMPERSAND.search(text):
+    odd = any(character in text for character in NONCHARACTERS)
+    if odd or ("&" in text and STRAY_AMPERSAND.search(text)):
         return None
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    if "\r" in text:
+        return text.replace("\r\n", "\n").replace("\r", "\n")
+    return text
 
 
 def unescape(text: str) -> str:

@@ -14,6 +14,24 @@ LAST_ROW = 1_048_576
 CELL = re.compile(r"\$?([A-Za-z]{1,8})\$?([0-9]{1,9})")
 
 
+class TwiceError(Exception):
+    """A row has two cells of one column."""
+
+    def __init__(self, letters: tuple[str, ...]) -> None:
+        super().__init__(letters)
+        self.letters = letters
+
+    def in_row(self, number: int) -> SourceError:
+        """Return the error that says so of row *number*."""
+        twice = next(each for each in self.letters if self.letters.count(each) > 1)
+        cell = f"{twice}{number}"
+        message = (
+            f"The sheet has cell {cell} twice. "
+            "The workbook is damaged: open it in Excel and save it."
+        )
+        return SourceError("corrupt", message, cell=cell)
+
+
 class Range(NamedTuple):
     """A rectangle of cells; rows count from 1, columns from 0, both ends belong."""
 
@@ -76,13 +94,13 @@ def column_indexes(letters: tuple[str, ...]) -> tuple[int, ...]:
     """Return the positions of a row's cells.
 
     Raises:
-        SourceError: ``too_many_columns``, or ``corrupt`` when a cell is there twice.
+        SourceError: ``too_many_columns``.
+        TwiceError: A cell is there twice.
 
     """
     indexes = tuple(map(column_index, letters))
     if len(set(indexes)) != len(indexes):
-        message = "A row of the sheet has one cell twice. Open it in Excel and save it."
-        raise SourceError("corrupt", message)
+        raise TwiceError(letters)
     return indexes
 
 

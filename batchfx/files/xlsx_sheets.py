@@ -9,10 +9,10 @@ from typing import NoReturn
 
 from batchfx.errors import SourceError
 from batchfx.files.grids import Grid, grid_rows, grid_survey
-from batchfx.files.xlsx_cells import Cells
+from batchfx.files.xlsx_cells import Cells, Odd
 from batchfx.files.xlsx_header import SeenRow, find_header, most_matches
 from batchfx.files.xlsx_package import Package
-from batchfx.files.xlsx_references import column_indexes
+from batchfx.files.xlsx_references import TwiceError, column_indexes
 from batchfx.files.xlsx_rows import StoredRow
 from batchfx.files.xlsx_workbook import Sheet
 
@@ -55,8 +55,12 @@ def seen_rows(rows: Iterable[StoredRow], cells: Cells, first: int = 1) -> list[S
     for row in rows:
         if row.number < first or cells.is_blank(row.attributes, row.stored):
             continue
-        read = map(cells.cell, row.attributes, row.stored)
-        indexed = zip(column_indexes(row.letters), read, strict=True)
+        read = [*map(cells.cell, row.attributes, row.stored)]
+        _refuse_damage(read if not seen else [])
+        try:
+            indexed = zip(column_indexes(row.letters), read, strict=True)
+        except TwiceError as error:
+            raise error.in_row(row.number) from None
         texts = {
             index: (cell.text, str(cell.kind))
             for index, cell in indexed
@@ -67,6 +71,13 @@ def seen_rows(rows: Iterable[StoredRow], cells: Cells, first: int = 1) -> list[S
         if len(seen) == SEEN_ROWS or size > SEEN_SIZE:
             break
     return seen
+
+
+def _refuse_damage(read: Sequence[Odd]) -> None:
+    """Refuse a first row with a cell that refers to nothing: it may be the header."""
+    for cell in read:
+        if cell.fault and cell.fault.code == "corrupt":
+            raise SourceError(cell.fault.code, cell.fault.message)
 
 
 def choose_sheet(

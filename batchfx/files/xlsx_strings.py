@@ -72,6 +72,8 @@ class SharedStrings:
         self._free = MEMORY_BUDGET
         self._offsets = array("Q", [0])  # of the pages in the file, and its end
         self._known = 0
+        self._damage: SourceError | None = None  # behind the known ones
+        self._any_blank = False
         self._blanks = array("L")  # for each page the bits of its blank strings
         self._stack = ExitStack()
         self._file: IO[bytes] | None = None
@@ -105,6 +107,19 @@ class SharedStrings:
             (index,) = self._indexes((number,))
         return bool(self._blanks[index // PAGE] >> index % PAGE & 1)
 
+    def are_full(self, numbers: Sequence[str]) -> bool:
+        """Tell whether all of these strings surely have more than white space."""
+        longest = max(map(len, numbers))
+        if longest > SURE_DIGITS or not all(map(str.isdecimal, numbers)):
+            return False
+        indexes = list(map(int, numbers))
+        if not self._reach(max(indexes)):
+            return False
+        blanks = self._blanks
+        return not self._any_blank or not any(
+            blanks[index // PAGE] >> index % PAGE & 1 for index in indexes
+        )
+
     def texts(self, numbers: Sequence[str]) -> list[str]:
         """Return the strings of many numbers, as `text` does for one."""
         indexes = self._indexes(numbers)
@@ -129,21 +144,42 @@ class SharedStrings:
         try:
             indexes = list(map(int, numbers))
         except ValueError:
-            indexes = [-1]
+            indexes = list(map(_index, numbers))
         last = max(indexes)
-        while last >= self._known and (page := next(self._source, None)):
-            self._add(page)
+        if not self._reach(last) and self._damage:
+            raise self._damage
         if last >= self._known or min(indexes) < 0:
-            message = (
-                f"A cell refers to a shared text that does not exist ({last}). "
-                "The workbook is damaged: open it in Excel and save it."
-            )
-            raise SourceError("corrupt", message, part=self._part)
+            known = range(self._known)
+            wrong = next(n for n in numbers if _index(n) not in known)
+            raise SourceError("corrupt", no_such_text(wrong), part=self._part)
         return indexes
+
+    def has(self, number: str) -> bool:
+        """Tell whether there is a string of that *number*.
+
+        Raises:
+            SourceError: ``corrupt``: the strings are damaged before it.
+
+        """
+        index = _index(number)
+        if index >= 0 and not self._reach(index) and self._damage:
+            raise self._damage
+        return 0 <= index < self._known
+
+    def _reach(self, last: int) -> bool:
+        """Read on to the string with the index *last*; tell whether there is one."""
+        try:
+            while last >= self._known and (page := next(self._source, None)):
+                self._add(page)
+        except SourceError as error:
+            self._damage = error
+        return last < self._known
 
     def _add(self, page: list[str]) -> None:
         self._known += len(page)
-        self._blanks.append(_blank_bits(page))
+        bits = _blank_bits(page)
+        self._blanks.append(bits)
+        self._any_blank = self._any_blank or bool(bits)
         if self._file is None and self._free > 0:
             self._kept += map(decode_escapes, page)
             self._free -= sum(map(len, page)) + STRING_OVERHEAD * len(page)
@@ -165,8 +201,26 @@ class SharedStrings:
         return list(map(decode_escapes, page)) if "_x" in text else page
 
 
+def _index(number: str) -> int:
+    try:
+        return int(number)
+    except ValueError:
+        return -1
+
+
+def no_such_text(number: str) -> str:
+    """Return what is wrong with a cell that refers to a text by that *number*."""
+    return (
+        f"A cell refers to a shared text that does not exist ({number[:40]}). "
+        "The workbook is damaged: open it in Excel and save it."
+    )
+
+
 def _blank_bits(page: Sequence[str]) -> int:
     """Return a bit for each string, set where it has nothing but white space."""
+    starts = "".join([text[:1] for text in page])
+    if len(starts) == len(page) and starts.isalnum():
+        return 0
     doubtful = (
         (place, text)
         for place, text in enumerate(page)

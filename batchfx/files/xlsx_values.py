@@ -30,6 +30,7 @@ DAYS_1904 = 1_462  # from the 1900 system's day 0 to the 1904 system's
 LEAP_DAY = 60
 ONE_YEAR = 366
 EPOCH = date(1899, 12, 30)
+EPOCH_DAY = EPOCH.toordinal()
 
 
 def number_text(text: str) -> str | None:
@@ -77,7 +78,9 @@ def moment_text(serial: float, *, clock: bool, date1904: bool) -> str | None:
     if clock and serial < ONE_YEAR:
         return None
     days = serial + DAYS_1904 if date1904 else serial
-    day, milliseconds = divmod(round(days * DAY_MILLISECONDS), DAY_MILLISECONDS)
+    day, milliseconds = int(days), 0
+    if days != day:  # which takes longer, and most are whole
+        day, milliseconds = divmod(round(days * DAY_MILLISECONDS), DAY_MILLISECONDS)
     if not 0 < day <= LAST_DAY:
         return None
     calendar = _calendar_text(day)
@@ -155,7 +158,7 @@ def _time_of(text: str) -> str:
 def _calendar_text(day: int) -> str:
     if day == LEAP_DAY:
         return "1900-02-29"
-    return (EPOCH + timedelta(days=day + (day < LEAP_DAY))).isoformat()
+    return date.fromordinal(EPOCH_DAY + day + (day < LEAP_DAY)).isoformat()
 
 
 def _clock_text(milliseconds: int) -> str:

@@ -61,6 +61,17 @@ def emptiness_warnings(sheet: str, *, empty: bool) -> Iterator[Issue]:
         yield _warning("no_rows", message, sheet=sheet)
 
 
+def second_row_warnings(rows: Sequence[int], likely: Sequence[int]) -> Iterator[Issue]:
+    """Yield a warning that a header in *rows* seems to go on in the *likely* ones."""
+    below = [row for row in likely if row > rows[-1]]
+    if below and rows[0] in likely:
+        message = (
+            f"Row {below[0]} seems to be a second row of names, but was read as a "
+            "record. If it is one of names, set header_rows to 2."
+        )
+        yield _warning("second_header_row", message, row=below[0])
+
+
 def second_table_warnings(
     rows: Sequence[SeenRow], columns: Sequence[int], profile: Profile
 ) -> Iterator[Issue]:

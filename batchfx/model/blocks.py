@@ -28,6 +28,8 @@ ROW = "row"
 FAULTS = "faults"
 KINDS = "kinds"
 
+WARNINGS = frozenset({"possible_total"})  # codes of faults that spoil no record
+
 
 class Kind(StrEnum):
     """What a typed source (a workbook, JSON) says a cell is."""

@@ -26,14 +26,19 @@ class Cells:
     """The values of *field* in every row, and which rows have none because of an error.
 
     *series* is the typed column, null where there is no value; *make* makes the same
-    values for Python. *unset* are the rows whose value is the field's default.
+    values for Python, and *mark* the mask `unset`.
     """
 
     field: FieldPlan
     series: pl.Series
     bad: pl.Series
-    unset: pl.Series | None
+    mark: Callable[[], pl.Series | None]
     make: Callable[[], list[Any]]
+
+    @cached_property
+    def unset(self) -> pl.Series | None:
+        """The rows whose value is the field's default; None when there are none."""
+        return self.mark()
 
     @cached_property
     def values(self) -> list[Any]:
@@ -264,7 +269,8 @@ def _assembled(column: FieldColumn, given: dict[int, Any], bad: set[int]) -> Cel
             values[index] = value
         return values
 
-    cells = Cells(field, typed, mask, _unset(column), make)
+    unset = _unset(column)
+    cells = Cells(field, typed, mask, lambda: unset, make)
     if field.raw:
         return cells
     fit = all(value is None or reader.fits(value) for value in given.values())

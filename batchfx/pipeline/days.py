@@ -31,9 +31,11 @@ from batchfx.pipeline.years import pinned
 CLEAR_NUMBER, CLEAR_SHARE = 20, 0.95
 
 ISO = "^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ]|$)"
-# A date in digits with one kind of separator, and perhaps a time behind it.
+# A date in digits with one kind of separator, perhaps behind a day of the week, and
+# perhaps with a time behind it.
 IN_DIGITS = (
-    r"^([0-9]{1,4}(?:\.[0-9]{1,2}\.|\. [0-9]{1,2}\. |/[0-9]{1,2}/|-[0-9]{1,2}-"
+    r"^(?:[\p{L}-]{2,19}(?:\.?, ?|\.? ))?"
+    r"([0-9]{1,4}(?:\.[0-9]{1,2}\.|\. [0-9]{1,2}\. |/[0-9]{1,2}/|-[0-9]{1,2}-"
     r"| [0-9]{1,2} )[0-9]{1,4})"
     r"(?:(?:T|,? )[0-9]{1,2}(?::[0-9]{2}.*| ?[AaPp]\.?[Mm].*))?$"
 )

@@ -25,7 +25,15 @@ from batchfx.pipeline.written_days import DATE_ORDER
 
 PLAIN = Notation()
 # The codes of the issues by which a file's values ask how they are written.
-QUESTIONS = frozenset({"ambiguous_number", "ambiguous_date", "two_digit_year"})
+QUESTIONS = frozenset(
+    {
+        "ambiguous_date",
+        "ambiguous_number",
+        "currency_not_allowed",
+        "percent_not_stated",
+        "two_digit_year",
+    }
+)
 WITH_DAYS = DATED - {"time"}
 WRITTEN = WITH_DAYS | NUMERIC
 
@@ -180,12 +188,12 @@ def explain(
         if not counts:
             continue
         if each.kind in WITH_DAYS:
-            issue = days.explain(counts, notation, header)
+            found = [days.explain(counts, notation, header)]
         else:
-            samples = evidence.samples.get(name, {})
-            issue = number_evidence.explain(counts, samples, notation, header)
-        if issue is not None:
-            told.append(replace(issue, field=name))
+            known = counts, evidence.samples.get(name, {}), notation, header
+            signs = number_evidence.explain_signs(*known)
+            found = [number_evidence.explain(*known), *signs]
+        told += [replace(issue, field=name) for issue in found if issue is not None]
     return told
 
 

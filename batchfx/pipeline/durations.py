@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from fractions import Fraction
 from typing import Any
 
 import polars as pl
@@ -15,10 +16,17 @@ from batchfx.pipeline.suggestions import duration_meant, duration_of_serial
 CLOCK_DURATION = re.compile(
     r"([+-]?)([0-9]+):([0-5][0-9])(?::([0-5][0-9])(?:\.([0-9]{1,6}))?)?"
 )
+# The last part may have decimals, the others not.
+AMOUNT, LAST = "([0-9]+(?:[.,][0-9]+(?={}$))?){}", "WDHMS"
+WEEKS, DAYS, HOURS, MINUTES, SECONDS = (f"(?:{AMOUNT.format(x, x)})?" for x in LAST)
 ISO_DURATION = re.compile(
-    r"([+-]?)P(?:([0-9]+)W)?(?:([0-9]+)D)?"
-    r"(?:T(?=[0-9])(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+)(?:[.,]([0-9]{1,6}))?S)?)?"
+    f"([+-]?)P{WEEKS}{DAYS}(?:T(?=[0-9]){HOURS}{MINUTES}{SECONDS})?"
 )
+UNITS = [  # in microseconds
+    timedelta(**{unit: 1}) // timedelta(microseconds=1)
+    for unit in ("weeks", "days", "hours", "minutes", "seconds")
+]
+LONGEST_PART = 40  # characters
 LONGEST = timedelta(microseconds=2**63 - 1)
 
 
@@ -52,25 +60,29 @@ def _clock_duration(text: str) -> timedelta | None:
     if match is None:
         return None
     sign, hours, minutes, seconds, fraction = match.groups()
-    return _signed(sign, "0", "0", hours, minutes, seconds, fraction)
+    return _signed(sign, hours, minutes, seconds, fraction)
 
 
 def _iso_duration(text: str) -> timedelta | None:
     match = ISO_DURATION.fullmatch(text)
     if match is None or not any(match.groups()[1:]):
         return None
-    sign, weeks, days, hours, minutes, seconds, fraction = match.groups()
-    return _signed(sign, weeks, days, hours, minutes, seconds, fraction)
+    sign, *parts = match.groups()
+    if any(len(part or "") > LONGEST_PART for part in parts):
+        raise OverflowError
+    amounts = (Fraction((part or "0").replace(",", ".")) for part in parts)
+    length = sum(a * unit for a, unit in zip(amounts, UNITS, strict=True))
+    if length.denominator != 1:  # finer than it can be kept
+        return None
+    return timedelta(microseconds=int(-length if sign == "-" else length))
 
 
 def _signed(sign: str, *parts: str | None) -> timedelta:
-    weeks, days, hours, minutes, seconds = (int(part or 0) for part in parts[:5])
+    hours, minutes, seconds = (int(part or 0) for part in parts[:3])
     length = timedelta(
-        weeks=weeks,
-        days=days,
         hours=hours,
         minutes=minutes,
         seconds=seconds,
-        microseconds=int((parts[5] or "0").ljust(6, "0")),
+        microseconds=int((parts[3] or "0").ljust(6, "0")),
     )
     return -length if sign == "-" else length

@@ -6,7 +6,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from batchfx.errors import BatchfxError, ContractError, Invalid
+from batchfx.errors import BatchfxError, ContractError, EffectError, Invalid
 from batchfx.model.issues import Issue, Phase
 
 PACKAGE = Path(__file__).parent.parent
@@ -62,6 +62,8 @@ def storable(text: str) -> str:
 
 
 def _code(error: BaseException) -> str:
+    if isinstance(error, EffectError):
+        return error.code
     return "broken_contract" if isinstance(error, ContractError) else "exception"
 
 

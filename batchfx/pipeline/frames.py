@@ -14,7 +14,7 @@ import polars as pl
 
 from batchfx.model.blocks import KINDS, Kind
 from batchfx.pipeline.cells import FieldColumn, absent
-from batchfx.pipeline.plan import FieldPlan, RowPlan
+from batchfx.pipeline.plan import FieldPlan
 from batchfx.pipeline.records import Records
 from batchfx.pipeline.rules import text_name
 from batchfx.pipeline.texts import prepared
@@ -25,14 +25,13 @@ AT_ONCE = 500
 
 
 def columns_of(
-    plan: RowPlan,
+    fields: Sequence[FieldPlan],
     frame: pl.DataFrame,
     positions: Mapping[str, int],
     records: Records,
     now: datetime,
 ) -> list[FieldColumn]:
-    """Return the column of every field of *plan*, in the plan's order."""
-    fields = list(plan.fields.values())
+    """Return the column of each of the *fields*, in their order."""
     names = frozenset(frame.columns)  # Polars makes the list anew each time
     kinds = frame[KINDS] if KINDS in names else None
     if kinds is not None and kinds.null_count() == frame.height:

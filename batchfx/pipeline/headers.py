@@ -48,6 +48,7 @@ class Search:
         self.header = header
         self.positions: dict[str, int] = {}
         self.left_out: set[int] = set()
+        self.ways: dict[str, str] = {}
         self._exact = _index(header, header)
         self._folded = _index(header, [folded(name) for name in header])
 
@@ -81,12 +82,16 @@ class Search:
         """Tell whether the column is somebody's, or left out on purpose."""
         return position in self.left_out or position in self.positions.values()
 
-    def take(self, position: int, name: str | None) -> None:
-        """Give the column to the field called *name*; to none when that is None."""
+    def take(self, position: int, name: str | None, way: str) -> None:
+        """Give the column to the field called *name*; to none when that is None.
+
+        The *way* tells how it was found.
+        """
         if name is None:
             self.left_out.add(position)
         else:
             self.positions[name] = position
+            self.ways[name] = way
 
     def proposed(
         self,

@@ -7,7 +7,7 @@ name: exact, then folded. A name that is only like another is proposed, never ta
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from pydantic import BaseModel
 
@@ -27,19 +27,30 @@ from batchfx.pipeline.headers import (
 )
 from batchfx.pipeline.likeness import nearest
 
+# How a field's column was found: a person said it, a saved mapping did, by its name, or
+# by a name that is the same but for case, accents, blanks and the like.
+SAID, SAVED, NAME, LIKENESS = "said", "saved", "name", "likeness"
+
 
 @dataclass(frozen=True, slots=True)
 class Matched:
     """The position in the file of each field found, and what is left over.
 
     *unknown* are the headers of columns that are no field; *left_out* those that a
-    person wants to be none. *warnings* tell of what is worth a look.
+    person wants to be none. *warnings* tell of what is worth a look. *ways* says how
+    each column was found. Where the columns are only proposed, *missing* are required
+    fields without one, *doubled* the columns that could as well be a field, and
+    *suggestions* those whose names are like that of a field without a column.
     """
 
     positions: Mapping[str, int]
     unknown: tuple[str, ...]
     left_out: tuple[str, ...] = ()
     warnings: tuple[Issue, ...] = ()
+    ways: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+    doubled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    suggestions: Mapping[str, str] = field(default_factory=dict)
 
 
 def match(
@@ -69,17 +80,49 @@ def match(
 
     """
     search = find(columns, header, given, saved)
-    missing = [
-        name for name in search.unmapped() if model.model_fields[name].is_required()
-    ]
+    missing = _missing(model, search)
     if missing:
         raise misfits.missing(search, missing, saved)
+    return _matched(search, saved)
+
+
+def propose(
+    model: type[BaseModel],
+    columns: Columns,
+    header: Sequence[str],
+    given: Given | None = None,
+    saved: Saved | None = None,
+) -> Matched:
+    """Find the columns as `match` does, for a person who decides on the others.
+
+    Raises:
+        UsageError: *given* names no column or no field, or one of them twice.
+
+    """
+    search = Search(columns, header)
+    doubled = _search(search, given, saved)
+    return replace(
+        _matched(search, saved),
+        missing=tuple(_missing(model, search)),
+        doubled={name: tuple(search.names(found)) for name, found in doubled.items()},
+        suggestions=search.proposed(search.unmapped(), saved),
+    )
+
+
+def _missing(model: type[BaseModel], search: Search) -> list[str]:
+    required = model.model_fields
+    return [name for name in search.unmapped() if required[name].is_required()]
+
+
+def _matched(search: Search, saved: Saved | None) -> Matched:
     drift = [] if saved is None else misfits.drift(search, saved)
+    columns = search.columns
     return Matched(
         {name: search.positions[name] for name in columns if name in search.positions},
         tuple(search.names(search.free())),
         tuple(search.names(sorted(search.left_out))),
         (*drift, *misfits.unknown(search)),
+        dict(search.ways),
     )
 
 
@@ -91,11 +134,19 @@ def find(
 ) -> Search:
     """Find the columns as `match` does, but lack any of them."""
     search = Search(columns, header)
+    for name, found in _search(search, given, saved).items():
+        raise misfits.doubled(name, columns[name], search.names(found))
+    return search
+
+
+def _search(
+    search: Search, given: Given | None, saved: Saved | None
+) -> dict[str, list[int]]:
+    """Give fields their columns; return the fields that several could be."""
     _take_given(search, given or {})
     if saved is not None:
         _take_saved(search, saved)
-    _take_named(search)
-    return search
+    return _take_named(search)
 
 
 def field_named(columns: Columns, name: str) -> str | None:
@@ -104,9 +155,9 @@ def field_named(columns: Columns, name: str) -> str | None:
         return name
     for fold in (str, folded):
         wanted = fold(name)
-        for field, column in columns.items():
-            if wanted in {fold(each) for each in names_of(field, column)}:
-                return field
+        for each, column in columns.items():
+            if wanted in {fold(called) for called in names_of(each, column)}:
+                return each
     return None
 
 
@@ -135,7 +186,7 @@ def _take_given(search: Search, given: Given) -> None:
         position = _position(search, header, what)
         name = None if wanted is None else require_field(search.columns, wanted, what)
         _refuse_second(search, position, name)
-        search.take(position, name)
+        search.take(position, name, SAID)
 
 
 def _refuse_second(search: Search, position: int, name: str | None) -> None:
@@ -178,16 +229,18 @@ def _take_saved(search: Search, saved: Saved) -> None:
         )
         found = [p for p in search.named(header) if not search.is_taken(p)]
         if is_open and len(found) == 1:
-            search.take(found[0], name)
+            search.take(found[0], name, SAVED)
 
 
-def _take_named(search: Search) -> None:
+def _take_named(search: Search) -> dict[str, list[int]]:
+    doubled: dict[str, list[int]] = {}
     for exactly in (True, False):
         for name in search.unmapped():
             column = search.columns[name]
             called = search.called(names_of(name, column), exactly=exactly)
             found = [p for p in called if not search.is_taken(p)]
             if len(found) > 1:
-                raise misfits.doubled(name, column, search.names(found))
-            if found:
-                search.take(found[0], name)
+                doubled.setdefault(name, found)
+            elif found and name not in doubled:
+                search.take(found[0], name, NAME if exactly else LIKENESS)
+    return doubled

@@ -7,13 +7,13 @@ says what they are, and they are asked about.
 
 Where there is evidence of both marks, a mark that at least `MAJORITY` of at least
 `ENOUGH` telling values have is the column's, and the others are refused as odd. With
-less, none is: each value that is a number by one mark alone is read so, the others are
-refused as ambiguous.
+less, none is: each value that is a number by one mark alone, and groups its digits, is
+read so (1.299,00 and 1,299.00), the others are refused as ambiguous (1,2 and 1.25).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -21,11 +21,14 @@ import polars as pl
 
 from batchfx.model.issues import Issue, Level, Phase
 from batchfx.model.notations import Notation
+from batchfx.pipeline.currencies import CURRENCY
 from batchfx.pipeline.numbers import COMMA, POINT, mark_of, whole_form
 
 MAJORITY = 0.95
 ENOUGH = 20
 DECIMAL = "decimal"  # the question, as `Notation.unsettled` names it
+
+PERCENT = "%"
 
 NAMES = {POINT: "point", COMMA: "comma"}
 OTHER = {POINT: COMMA, COMMA: POINT}
@@ -45,8 +48,9 @@ class Found(NamedTuple):
     """How many values say what, and the first of each.
 
     The keys are "point" and "comma" for evidence of a mark, "ambiguous point" and
-    "ambiguous comma" for numbers whose only mark may be either; all that is not plain
-    is "written" in some other way.
+    "ambiguous comma" for numbers whose only mark may be either, "currency" and
+    "percent" for those with such a sign; all that is not plain is "written" in some
+    other way.
     """
 
     counts: dict[str, int]
@@ -86,7 +90,12 @@ def _classes(others: pl.Series, thousands: str | None) -> dict[str, pl.Series]:
         "ambiguous point": point,
         "ambiguous comma": comma,
     }
-    return {**classes, "written": ~others.str.contains(STRICT)}
+    amount = digits.is_not_null()
+    signs = {
+        "currency": amount & others.str.contains(CURRENCY),
+        "percent": amount & others.str.contains(PERCENT, literal=True),
+    }
+    return {**classes, **signs, "written": ~others.str.contains(STRICT)}
 
 
 @cache
@@ -153,6 +162,36 @@ def explain(
         f"decimal comma: {_told(both, samples, key)} can be read both ways"
     )
     return _asked(what, header, counts)
+
+
+def explain_signs(
+    counts: Mapping[str, int],
+    samples: Mapping[str, str],
+    notation: Notation,
+    header: str,
+) -> Iterator[Issue]:
+    """Yield what a person should know of signs that the column doesn't allow."""
+    if counts.get("currency") and not notation.currency:
+        message = (
+            f"{_counted(counts, samples, 'currency', header)} a currency beside the "
+            "number, which isn't allowed there. Allow it with --set "
+            "currency_allowed=true."
+        )
+        yield _issue("currency_not_allowed", message, header, counts, [])
+    if counts.get("percent") and not notation.percent:
+        message = (
+            f"{_counted(counts, samples, 'percent', header)} a per cent sign, which "
+            "isn't allowed there. Say what 12 % is: 0.12 with --set percent=fraction, "
+            "12 with --set percent=number."
+        )
+        yield _issue("percent_not_stated", message, header, counts, [])
+
+
+def _counted(
+    counts: Mapping[str, int], samples: Mapping[str, str], key: str, header: str
+) -> str:
+    verb = "has" if counts.get(key) == 1 else "have"
+    return f"In '{header}' {_told(counts, samples, key)} {verb}"
 
 
 def _asked(what: str, header: str, counts: Mapping[str, int]) -> Issue:

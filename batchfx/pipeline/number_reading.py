@@ -37,9 +37,16 @@ from batchfx.pipeline.reading import (
 
 NAMES = {POINT: "point", COMMA: "comma"}
 OTHER = {POINT: COMMA, COMMA: POINT}
+DECIMAL = "decimal"  # the question, as `Notation.unsettled` names it
 SIDES = re.compile(r"(?:[CD]R)\.?\s*[-+]?[0-9].*|.*[0-9]\s*(?:[CD]R)\.?", re.IGNORECASE)
 MINUSES = r"\-\x{2212}\x{2013}"  # within brackets of a pattern
 # A number by any mark: without one, or with other than three digits after a point.
+UNDECIDED = (
+    "Some numbers of this column have a decimal point, others a decimal comma; say "
+    "which is right: --set decimal=. or --set decimal=,"
+)
+WHOLE = r"^[+-]?[0-9]+$"
+BARE = re.compile(r"[0-9]*[.,][0-9]+")  # one mark, and nothing that groups digits
 EITHER_WAY = r"^[+-]?[0-9]+(?:\.(?:[0-9]{1,2}|[0-9]{4,}))?$"
 
 
@@ -71,7 +78,8 @@ def _plainly(notation: Notation) -> Callable[[pl.Expr], pl.Expr]:
     """Return the expression for texts whose plain form is sure."""
     mark = mark_of(notation)
     if mark is None:
-        return lambda cell: pl.when(cell.str.contains(EITHER_WAY)).then(cell)
+        sure = WHOLE if DECIMAL in notation.unsettled else EITHER_WAY
+        return lambda cell: pl.when(cell.str.contains(sure)).then(cell)
     form = _sure_form(mark, notation)
 
     def plainly(cell: pl.Expr) -> pl.Expr:
@@ -195,6 +203,8 @@ class _NumberReading:
             if found.is_ambiguous:
                 return self._ambiguous(found.point, found.comma)
             number = found.only
+            if number is not None and self._is_asked(parts):
+                return Complaint("ambiguous_number", UNDECIDED)
         else:
             number = found.point if self.mark == POINT else found.comma
         if number is None:
@@ -203,6 +213,11 @@ class _NumberReading:
             sign, figures, exponent = number.as_tuple()
             number = Decimal((sign, figures, int(exponent) - 2))
         return self.convert(number)
+
+    def _is_asked(self, parts: Parts) -> bool:
+        """Tell whether the number has nothing but the mark that is asked about."""
+        asked = DECIMAL in self.notation.unsettled
+        return asked and BARE.fullmatch(parts.digits) is not None
 
     def _misread(self, text: str, otherwise: Decimal | None) -> Complaint:
         """Complain of a number that is none by the column's decimal mark."""

@@ -108,6 +108,15 @@ class FieldPlan:
         return self.schema is None
 
     @cached_property
+    def is_free(self) -> bool:
+        """True when nothing is asked of the field's texts, or of none."""
+        asked = self.rules or self.raw or self.required or not self.compiled
+        said = self.notation
+        changed = said.trim or said.null_tokens or said.normal_form or said.values
+        bare = self.default is None and self.factory is None and not self.draws
+        return self.reader.as_is is not None and bare and not (asked or changed)
+
+    @cached_property
     def validator(self) -> SchemaValidator:
         """What Pydantic does with one value of the field."""
         schema = self.shape.complete(self.schema or ANY)
@@ -179,10 +188,16 @@ class RowPlan:
 
         A field whose notation says no more than its `Column` does is kept as it is.
         """
-        fields = {
-            name: field.written(notations[name]) if name in notations else field
-            for name, field in self.fields.items()
-        }
+        fields: dict[str, FieldPlan] = {}
+        alike: dict[tuple[Reader, int], FieldPlan] = {}
+        for name, field in self.fields.items():
+            notation = notations.get(name, field.notation)
+            key = field.reader, id(notation)
+            shared = alike.get(key) if field.is_free else None
+            if shared and shared.column.notation == field.column.notation:
+                fields[name] = replace(shared, name=name, column=field.column)
+            else:
+                fields[name] = alike[key] = field.written(notation)
         return replace(self, fields=fields)
 
     def only(self, names: Iterable[str]) -> RowPlan:

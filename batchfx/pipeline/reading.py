@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 from math import isfinite
 from typing import Any
 from uuid import UUID
@@ -135,6 +136,7 @@ class Reader:
         finish: What is done to a sound column, or to a sound value, after the rules.
         held: The type of the column in the end, where Polars can't hold the values in
             *dtype*: Object for UUIDs, enum members and URLs.
+        as_is: Tells where *typed* gives the text itself; None where it may be changed.
 
     """
 
@@ -150,6 +152,7 @@ class Reader:
     finish: tuple[Callable[[pl.Series], pl.Series], Callable[[Any], Any]] | None = None
     held: pl.DataType | None = None
     plainly: Callable[[pl.Expr], pl.Expr] | None = None
+    as_is: Callable[[pl.Expr], pl.Expr] | None = None
 
 
 def each(convert: Callable[[Any], Any]) -> Callable[[pl.Series], list[Any]]:
@@ -178,12 +181,11 @@ def text_reader(leaf: Mapping[str, Any], digits: int | None = None) -> Reader:
     strips = bool(leaf.get("strip_whitespace"))
     cased = next((key for key in ("to_lower", "to_upper") if leaf.get(key)), None)
 
+    is_whole = partial(_is_whole, digits)
+
     def typed(cell: pl.Expr) -> pl.Expr:
         text = cell.str.strip_chars() if strips else cell
-        lost = text.str.contains_any(list(POWERS))
-        if digits is not None:
-            lost |= text.str.contains(long_form(digits))
-        text = pl.when(~lost).then(text)
+        text = pl.when(is_whole(text)).then(text)
         if cased is None:
             return text
         # Unicode's rules of case differ from one release to the next.
@@ -215,7 +217,13 @@ def text_reader(leaf: Mapping[str, Any], digits: int | None = None) -> Reader:
         trims=False,
         doubtful=Kind.DATE + Kind.DURATION + Kind.CODE,
         finish=_casing(cased) if cased else None,
+        as_is=None if strips or cased else is_whole,
     )
+
+
+def _is_whole(digits: int | None, text: pl.Expr) -> pl.Expr:
+    lost = text.str.contains_any(list(POWERS))
+    return ~(lost if digits is None else lost | text.str.contains(long_form(digits)))
 
 
 def _casing(

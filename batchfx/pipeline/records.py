@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from batchfx.model.blocks import FAULTS, ROW, Fault, load_faults
-from batchfx.model.issues import Issue, Phase
+from batchfx.model.blocks import FAULTS, ROW, WARNINGS, Fault, load_faults
+from batchfx.model.issues import Issue, Level, Phase
 from batchfx.pipeline.findings import HIDDEN
 from batchfx.pipeline.plan import RowPlan
 
@@ -47,6 +47,8 @@ def records_of(
                 continue
             name = None if fault.column is None else fields[fault.column]
             issues.append((index, _issue(plan, fault, name, numbers[index])))
+            if fault.code in WARNINGS:
+                continue
             if name is None:
                 broken.add(index)
             else:
@@ -65,4 +67,5 @@ def _issue(plan: RowPlan, fault: Fault, name: str | None, number: int) -> Issue:
         name,
         HIDDEN if hidden and fault.value else fault.value,
         parameters={} if hidden else dict(fault.parameters),
+        level=Level.WARNING if fault.code in WARNINGS else Level.ERROR,
     )

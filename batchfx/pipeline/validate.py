@@ -23,6 +23,7 @@ from batchfx.model.issues import Issue, Phase
 from batchfx.pipeline.cells import Cells, examined, marked
 from batchfx.pipeline.findings import Found, issues_of
 from batchfx.pipeline.frames import columns_of
+from batchfx.pipeline.free_texts import free_texts
 from batchfx.pipeline.oracle import informed, judged
 from batchfx.pipeline.plan import RowPlan
 from batchfx.pipeline.records import records_of
@@ -71,7 +72,8 @@ class Validated:
     @cached_property
     def sound(self) -> pl.Series:
         """True for rows without any error."""
-        return (~reduce(or_, self.bad.values(), self.broken)).alias("sound")
+        masks = {id(mask): mask for mask in self.bad.values()}  # fields share them
+        return (~reduce(or_, masks.values(), self.broken)).alias("sound")
 
     def values(self, field: str) -> list[Any]:
         """Return the Python values of *field*, one for each row; not to be changed."""
@@ -153,11 +155,13 @@ def declared(
     """
     now = now or datetime.now().astimezone()
     records = records_of(plan, frame, positions)
-    cells: dict[str, Cells] = {}
+    free = free_texts(plan, frame, positions, records)
+    asked = [each for name, each in plan.fields.items() if name not in free]
     found: dict[str | None, list[Found]] = {}
-    for column in columns_of(plan, frame, positions, records, now):
+    for column in columns_of(asked, frame, positions, records, now):
         name = column.field.name
-        cells[name], found[name] = examined(column, now)
+        free[name], found[name] = examined(column, now)
+    cells = {name: free[name] for name in plan.fields}
     for name, each in plan.fields.items():
         if each.informed:
             cells[name], more = informed(plan, each, cells)

@@ -22,14 +22,17 @@ from batchfx.pipeline.suggestions import nearest
 
 
 class Words(NamedTuple):
-    """Words, in lower case, that mean yes and no."""
+    """Words, in lower case, that mean yes and no; *usual* is one of each."""
 
     yes: frozenset[str]
     no: frozenset[str]
+    usual: tuple[str, str] = ("yes", "no")
 
 
 def _words(yes: str, no: str) -> Words:
-    return Words(frozenset(yes.split()), frozenset(no.split()))
+    every = yes.split(), no.split()
+    usual = every[0][0], every[1][0]
+    return Words(frozenset(every[0]), frozenset(every[1]), usual)
 
 
 ALWAYS = _words("true 1 x ✓ ✔ ☑ ✅", "false 0 ✗ ✘ ☐")
@@ -99,8 +102,6 @@ LETTERS: Mapping[str, Words] = {
     "uk": _words("т", "н"),
 }
 
-PLAIN_WORDS = ("true", "false", "yes")
-
 
 def words_of(languages: Iterable[str]) -> Words:
     """Return the words of *languages*, of all that are known when there are none.
@@ -133,9 +134,19 @@ def _in_usual_case(words: frozenset[str]) -> list[str]:
     return sorted(case for case in cases if case.lower() in words)
 
 
+def _meant(word: str, usual: tuple[str, str]) -> str | None:
+    """Return what to write for a word of a language that the column doesn't name."""
+    every = words_of(())
+    if word in every.yes or word in every.no:
+        return usual[word in every.no]
+    return nearest(word, ("true", "false", usual[0]))
+
+
 def boolean_reader(languages: tuple[str, ...] = ()) -> Reader:
     """Read yes and no, in the words of *languages* or of all; case doesn't count."""
     words = words_of(languages)
+    own = LANGUAGES[languages[0]].usual if languages else ("yes", "no")
+    told = f"Write true or false, {own[0]} or {own[1]}, or 1 or 0"
     yes, no = _in_usual_case(words.yes), _in_usual_case(words.no)
 
     def typed(cell: pl.Expr) -> pl.Expr:
@@ -146,10 +157,6 @@ def boolean_reader(languages: tuple[str, ...] = ()) -> Reader:
         word = text.lower()
         if word in words.yes or word in words.no:
             return word in words.yes
-        return Complaint(
-            "bool_parsing",
-            "Write true or false, yes or no, or 1 or 0",
-            suggestion=nearest(text, PLAIN_WORDS),
-        )
+        return Complaint("bool_parsing", told, suggestion=_meant(word, own))
 
     return Reader("boolean", pl.Boolean(), typed, read, exactly(bool))

@@ -28,8 +28,11 @@ from batchfx.pipeline.orders import (
     readings,
 )
 from batchfx.pipeline.reading import Complaint
+from batchfx.pipeline.weekdays import Named, weekday_before
 from batchfx.pipeline.years import CENTURY, Window, window_of
 
+WEEK = re.compile("[0-9]{4}-?W[0-9]{2}(?:-?[0-9])?")
+WEEK_DAY = re.compile("[0-9]{4}(?:-W[0-9]{2}-|W[0-9]{2})[0-9]")
 ISO_DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 DATE_ORDER = "date_order"
 TWO_DIGIT_YEAR = "two_digit_year"
@@ -153,11 +156,35 @@ class Writing:
                 return date.fromisoformat(text)
             except ValueError:
                 return self.no_such_day()
+        if WEEK.fullmatch(text):
+            return self._of_week(text)
+        named = weekday_before(text)
+        return self._on_weekday(named) if named else self._bare_day(text)
+
+    def _bare_day(self, text: str) -> date | Complaint | None:
         found = readings(text)
         if found is not None:
             return self._in_digits(found)
         parts = named_parts(text, self.months)
         return None if parts is None else self._made(parts)
+
+    def _of_week(self, text: str) -> Complaint:
+        message = f"This names a week and not a day; write the date as {self.form}"
+        try:
+            day = date.fromisoformat(text) if WEEK_DAY.fullmatch(text) else None
+        except ValueError:
+            return self.no_such_day()
+        if day is not None:
+            message = f"Write the date as {self.form}, not by its week"
+        return Complaint("date_parsing", message, {"format": self.form}, self.show(day))
+
+    def _on_weekday(self, named: Named) -> date | Complaint | None:
+        """Return the day behind the name of one of the week, if that is its own."""
+        day = self.day(named.rest)
+        if not isinstance(day, date) or day.weekday() in named.numbers:
+            return day
+        message = f"The {_in_full(day)} is a {day:%A}, not the day of the week it says"
+        return Complaint("date_parsing", message, {"format": self.form}, quotes=True)
 
     def _in_digits(self, found: Mapping[str, Parts]) -> date | Complaint:
         order = self.order

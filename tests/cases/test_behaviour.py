@@ -35,7 +35,7 @@ from batchfx import (
 from batchfx.cli.words import state_of
 from batchfx.errors import AlreadyImportedError
 from batchfx.execution import views
-from batchfx.execution.control import report as report_of
+from batchfx.execution.reports import report as report_of
 from batchfx.store import batches
 from tests.cases.checking import FILES, case_of
 from tests.oracle import check_batch

@@ -10,17 +10,19 @@ from contextlib import suppress
 from typing import Any
 
 import polars as pl
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from batchfx.errors import SourceError
+from batchfx.files import csv_piece
 from batchfx.files import open as files
 from batchfx.files.csv import read_csv
 from batchfx.files.csv_judge import judge
 from batchfx.files.csv_notes import BLANKS, is_total
 from batchfx.files.csv_plan import Plan
 from batchfx.files.csv_record import LEADING, LONG, Cutter, cut_all
-from batchfx.files.text import ANY, UNDECODABLE, Mark, Piece, read_piece
+from batchfx.files.text import ANY, LF_CR, UNDECODABLE, Mark, Piece, read_piece
 from batchfx.model.blocks import FAULTS, KINDS, ROW, Block, dump_faults
 from batchfx.model.sources import Layout
 
@@ -30,7 +32,7 @@ TOKENS = st.sampled_from(
     [
         *('"', '""', '"', ",", ",", ";", "'", "\n", "\n", "\r\n", "\r", "=", '="'),
         *("a", "b", "é", "漢", " ", "\xa0", "\ufeff", "\\", "Total", "sum:", "\t"),
-        *("\x00", "\x1a", "\x85", "\x0b", "\u2028", "\ufdd0"),
+        *("a,b,c\n\r", "\n\r", "\x00", "\x1a", "\x85", "\x0b", "\u2028", "\ufdd0"),
         *("a,b,c\n", '"a","b","c"\n', ",,\n", '"x\ny",', 'a","b\n', ",,,,"),
         *("a,b,c\r\n", "a\rb,c,d\n", "a,\x00,c\n", "Total,,3\n", '="",="",=""\n'),
         *("\\", '\\"', "\\,", "||", "|", "::", "\x1f", "one", "two", "three"),
@@ -53,7 +55,7 @@ SETTINGS = st.fixed_dictionaries(
         ),
         "quote": st.sampled_from(['"', '"', '"', "'", None]),
         "escape": st.sampled_from([None, None, "\\"]),
-        "newline": st.sampled_from(["\n", "\n", "\n", "\r", ANY]),
+        "newline": st.sampled_from(["\n", "\n", "\n", "\r", ANY, LF_CR]),
         "start": st.just(0),
         "line": st.just(2),
     }
@@ -105,6 +107,15 @@ def test_the_fast_way_reads_what_the_careful_way_reads(
     content: bytes, layout: Layout
 ) -> None:
     blocks = list(read_csv(io.BytesIO(content), layout, 1_000))
+
+    assert seen(blocks) == read_carefully(content, layout)
+
+
+@given(CONTENTS, LAYOUTS)
+def test_many_columns_are_read_like_few(content: bytes, layout: Layout) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_piece, "WIDE", 2)
+        blocks = list(read_csv(io.BytesIO(content), layout, 1_000))
 
     assert seen(blocks) == read_carefully(content, layout)
 

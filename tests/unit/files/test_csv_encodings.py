@@ -486,3 +486,20 @@ def test_a_few_cities_over_and_over_are_no_east_asian_text() -> None:
     assert guess
     assert (guess.name, guess.words) == ("cp1252", ("Köln", "“Größe”"))
     assert guess.confidence > 0.95
+
+
+@pytest.mark.parametrize("rows", [1, 100])
+def test_escape_sequences_tell_an_encoding_of_japan(rows: int) -> None:
+    lines = [("id", "名前"), *((f"{n}", "東京都港区") for n in range(2000))]
+    content = "".join(f"{a},{b}\r\n" for a, b in lines).encode("iso2022_jp")
+    source = io.BytesIO(content)
+
+    layout = files.inspect(source)
+    read = [
+        row[1:3]
+        for each in files.read(source, layout, rows)
+        for row in each.frame.rows()
+    ]
+
+    assert (layout.settings["encoding"], layout.warnings) == ("iso2022-jp", ())
+    assert (layout.header, read) == (lines[0], lines[1:])

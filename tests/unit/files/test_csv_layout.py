@@ -649,3 +649,107 @@ def test_mixed_line_ends_are_given_a_reason() -> None:
         "CR LF, LF and CR: the sample has 1, 2 and 1, and each ends lines like the "
         "others"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "delimiter", "header"),
+    [
+        ("id,name\n1,a\n2\n3,b,c\n4,d,\n", ",", ("id", "name")),
+        ("id;name;city\n1;A\n2;B;C;x\n3;D\n4;E;F\n", ";", ("id", "name", "city")),
+        ('id,n\n1,"a\n2,"b\n3,"c\n', ",", ("id", "n")),
+    ],
+)
+def test_the_header_tells_the_delimiter_of_a_ragged_file(
+    text: str, delimiter: str, header: tuple[str, ...]
+) -> None:
+    layout = layout_of(text)
+
+    assert layout.header == header
+    assert layout.settings["delimiter"] == delimiter
+    assert [each.code for each in layout.warnings] == ["guessed_delimiter"]
+
+
+@pytest.mark.parametrize(
+    ("text", "mark", "what"),
+    [
+        ("id,name\n1\n2\n3,b,c\n", ",", "cuts the first line into names"),
+        ("a;b\none\ntwo\nthree; four; five\n", ";", "cuts the first line into names"),
+        ('"id,name"\n"1,Ann"\n"2,Bob"\n', ",", "each line is quoted as a whole"),
+    ],
+)
+def test_what_may_be_the_delimiter_of_one_column_is_asked(
+    text: str, mark: str, what: str
+) -> None:
+    layout = layout_of(text)
+    (warning,) = layout.warnings
+
+    assert len(layout.header) == 1
+    assert (warning.code, warning.parameters) == (
+        "possible_delimiter",
+        {"delimiter": mark},
+    )
+    assert what in warning.message
+
+
+@pytest.mark.parametrize("delimiter", ["|~|", "~|~", "|#|", "#|#", "|*|"])
+def test_signs_around_a_delimiter_are_a_part_of_it(delimiter: str) -> None:
+    lines = [("id", "name", "city"), ("1", "Ann", "Rome"), ("2", "a|b", "")]
+
+    layout = layout_of("".join(f"{delimiter.join(line)}\n" for line in lines))
+
+    assert layout.header == ("id", "name", "city")
+    assert layout.settings["delimiter"] == delimiter
+    assert [each.code for each in layout.warnings] == ["guessed_delimiter"]
+
+
+def test_a_ruler_above_the_names_is_no_header() -> None:
+    layout = layout_of("---,---\nid,name\n---,---\n1,a\n")
+
+    assert (layout.header, layout.header_row) == (("id", "name"), 2)
+    (warning,) = layout.warnings
+    assert (warning.code, warning.parameters) == ("rows_above_header", {"rows": [1]})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "17,Ann,2026-01-01,5.50\n18,Bob,2026-01-02,6.50\n19,Cyd,2026-01-03,7.00\n",
+        "Ann;5\nBen;7\nCyd;9\n",
+        "ann@x.org,a\nben@x.org,b\ncyd@x.org,c\n",
+        "1,5\n2,\n3,7\n4,9\n",
+        "5,5\n6,7\n8,9\n",
+    ],
+)
+def test_a_first_line_like_all_others_is_no_header(text: str) -> None:
+    error = refusal_of(text)
+
+    assert (error.code, error.parameters) == ("no_header", {"line": 1})
+    assert "set header_row to 0" in str(error)
+    assert layout_of(text, header_row=0).header_row == 0
+    assert layout_of(text.replace("5,5", "5,6"), header_row=1).header_row == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1,2,3\n4,5,6\n7,8,9\n", "2026-01-01,5\n2026-01-02,6\n", "0;1\n5;6\n7;8\n"],
+)
+def test_a_first_line_that_may_be_a_record_is_told(text: str) -> None:
+    (warning,) = layout_of(text).warnings
+
+    assert (warning.code, warning.parameters) == ("possible_record", {"line": 1})
+    assert warning.level is Level.WARNING
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name,2024,2025\na,5,6\nb,7,8\n",
+        "name,2026-01-01,2026-02-01\na,5,6\nb,7,8\n",
+        "2024,2025\n5,6\n7,8\n",
+        "Ann,Rome\nBen,Oslo\nCyd,Bonn\n",
+        "id,1st,2nd\n1,5,6\n2,7,8\n",
+        "mail,http\na@b.example,http://b.example\nc@d.example,http://d.example\n",
+    ],
+)
+def test_names_may_have_digits(text: str) -> None:
+    assert warnings_of(text) == []

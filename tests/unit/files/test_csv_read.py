@@ -117,7 +117,7 @@ def test_all_kinds_of_lines_stay_in_the_order_of_the_file() -> None:
         '7,"bad"x,x',
         '="008",long,x,,',
         '9,"=""009""",x',
-        "Total,,45",
+        "Total,,",
         '11,"open,x',
     ]
 
@@ -314,12 +314,12 @@ def test_a_value_may_be_called_like_the_only_column() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "Total;;;123",
-        "Summe;;;1,00",
-        "Total (EUR);;;99",
-        "Total EUR;;;99",
-        ";;Gesamt:;5",
-        '"Grand total";;;7',
+        "Total;;;",
+        "Summe;;;",
+        "Total (EUR);;;",
+        "Total EUR;;;",
+        ";;Gesamt:;",
+        '"Grand total";;;',
         "Note: prices are net;;;",
         "Page 1 of 3",
         "Erstellt am 01.02.2026 von Ann;;;",
@@ -352,6 +352,8 @@ def test_totals_notes_and_rulers_are_no_records(
         "---;x;---;---",
         "Notebook;;;",
         "Summer;;;1",
+        "Total;;;123",
+        ";;Gesamt:;5",
     ],
 )
 def test_records_that_look_a_little_like_notes_are_records(line: str) -> None:
@@ -369,7 +371,7 @@ def test_faults_are_of_their_rows_however_the_file_is_written(
 ) -> None:
     lines = [
         *("id,name,sum", '1,"A"x,1', "2", "3,a,b,c", '4,"two;lines",5', ""),
-        *("5,\x00,6", "6,M\ufffelaga,7", "7,ok,8", "Total,,8", '8,"open,9'),
+        *("5,\x00,6", "6,M\ufffelaga,7", "7,ok,8", "Total,,", '8,"open,9'),
     ]
     text = mark + end.join(lines).replace(";", end).replace(",", delimiter)
     content = text.encode().replace("\ufffe".encode(), b"\xe1")
@@ -520,6 +522,69 @@ def test_an_end_that_was_never_written_is_control_characters() -> None:
     blocks = blocks_of(b"a,b\n" + b"1,2\n" * 50 + bytes(20))
 
     assert codes_of(blocks) == [(52, ["control_character"])]
+
+
+@pytest.mark.parametrize("nuls", [70_000, 5_000_000, 20_000_000])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
+def test_an_end_of_nothing_but_nuls_is_one_row_however_long(
+    nuls: int, encoding: str
+) -> None:
+    mark = b"" if encoding == "utf-8" else "\ufeff".encode(encoding)
+    content = mark + "a,b\n1,2\n3,4\n".encode(encoding) + bytes(nuls)
+    source = io.BytesIO(content)
+    layout = inspect_csv(source, Given())
+
+    blocks = list(read_csv(source, layout, 2))
+    rest = list(read_csv(source, layout, 2, blocks[0].position))
+
+    assert rows_of(blocks) == [(2, "1", "2"), (3, "3", "4"), (4, None, None)]
+    assert codes_of(blocks) == [(4, ["control_character"])]
+    assert blocks[-1].position == {"offset": len(content), "line": 5}
+    assert [each.frame.rows() for each in rest] == [blocks[1].frame.rows()]
+    assert list(read_csv(source, layout, 2, blocks[-1].position)) == []
+
+
+def test_a_record_that_ends_in_nuls_keeps_what_was_written_of_it() -> None:
+    blocks = blocks_of(b"a,b\n1,2\n3,4" + bytes(2_000_000))
+
+    assert [row[:2] for row in rows_of(blocks)] == [(2, "1"), (3, "3")]
+    ((fault,),) = [
+        load_faults(faults)
+        for block in blocks
+        for faults in block.frame[FAULTS]
+        if faults
+    ]
+    assert (fault.code, fault.column) == ("control_character", 1)
+    assert (fault.value or "").rstrip("\0") == "4"
+
+
+def test_nuls_with_something_behind_them_are_no_end() -> None:
+    source = io.BytesIO(b"a,b\n1,2\n" + bytes(LIMIT + 1) + b"3,4\n5,6\n")
+    layout = inspect_csv(source, Given())
+    blocks: list[Block] = []
+
+    with pytest.raises(SourceError) as caught:
+        blocks.extend(read_csv(source, layout, 10))
+
+    assert (caught.value.code, caught.value.parameters["line"]) == ("line_too_long", 3)
+    assert rows_of(blocks) == [(2, "1", "2")]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 100])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_lines_may_end_in_lf_and_cr(size: int, encoding: str) -> None:
+    lines = ["a,b", "1,2", '"x\n\ry",4', "", "5,6", ""]
+    source = io.BytesIO("\n\r".join(lines).encode(encoding))
+    layout = inspect_csv(source, Given())
+
+    blocks = list(read_csv(source, layout, 1, size=size))
+
+    assert rows_of(blocks) == [(2, "1", "2"), (3, "x\n\ry", "4"), (6, "5", "6")]
+    assert (sum(each.blank for each in blocks), codes_of(blocks)) == (1, [])
+    assert layout.reasons["newline"].startswith("LF CR: the sample has ")
+    for index, block in enumerate(blocks):
+        rest = read_csv(source, layout, 1, block.position, size=size)
+        assert rows_of(list(rest)) == rows_of(blocks[index + 1 :])
 
 
 @pytest.mark.parametrize("end", ["2,b\n", "2"])

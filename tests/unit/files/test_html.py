@@ -451,7 +451,7 @@ def test_rows_that_are_no_records_are_faults() -> None:
         "<tr><td>1<td>2<td>3<td>4"
         "<tr><td>5<td>6<td>7<td>&nbsp;"
         "<tr><th>a<th>b<th>c"
-        "<tr><td>Total<td><td>5"
+        "<tr><td>Total<td><td>"
         "<tr><td>8<tfoot><tr><td>x<td>y<td>z</table>"
     )
 
@@ -581,3 +581,25 @@ def test_a_page_made_to_do_harm_is_refused_in_time(content: str, code: str) -> N
 
     assert refusal(content).code == code
     assert time.process_time() - started < 10
+
+
+TWO_HEADS = (
+    "<table><tr><th colspan=2>A<th rowspan=2>B<tr><th>x<th>y"
+    "<tr><td>1<td>2<td>3<tr><td>4<td>5<td>6</table>"
+)
+
+
+@pytest.mark.parametrize(
+    "named", [["A / x", "A / y", "B"], ["B"], ["A / x"], ["b", "a / y"]]
+)
+def test_names_of_a_header_of_two_rows_do_not_cut_it(named: list[str]) -> None:
+    layout = layout_of(TWO_HEADS, expected_columns=named)
+
+    assert (layout.header, layout.header_row) == (("A / x", "A / y", "B"), 2)
+
+
+@pytest.mark.parametrize("span", ["2", "65534", "70000", "1000000000", "9" * 5000])
+def test_a_cell_may_span_more_rows_than_there_are(span: str) -> None:
+    content = f"<table><tr><th>a<th>b<tr><td rowspan={span}>1<td>2<tr><td>3</table>"
+
+    assert rows(content) == [(2, "1", "2"), (3, "1", "3")]

@@ -637,3 +637,33 @@ def test_the_beginning_of_json_is_told(head: bytes) -> None:
 )
 def test_other_text_is_not_taken_for_json(head: bytes) -> None:
     assert not looks_like_json(head)
+
+
+@pytest.mark.parametrize(
+    ("content", "where"),
+    [
+        ('{"data":[]}', "data"),
+        ('{"data":[],"total":0}', "data"),
+        ('{"items":null}', "items"),
+        ('{"orders":[],"page":1,"has_more":false}', "orders"),
+        ('{"d":{"results":[]}}', "d.results"),
+    ],
+)
+def test_an_answer_without_records_is_empty(content: str, where: str) -> None:
+    error = refusal(content)
+
+    assert (error.code, error.parameters) == ("empty_file", {"records": where})
+    assert str(error) == (
+        f"There are no records under '{where}': there is nothing to import."
+    )
+
+
+@pytest.mark.parametrize(
+    "content",
+    ['{"id":1,"tags":[]}', '{"a":null}', '{"id":1,"data":null}', '{"data":[],"n":"x"}'],
+)
+def test_a_record_may_have_empty_lists(content: str) -> None:
+    (warning,) = layout_of(content).warnings
+
+    assert warning.code == "single_record"
+    assert len(cells(content)) == 1

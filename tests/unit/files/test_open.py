@@ -246,3 +246,21 @@ def test_an_end_that_was_never_written_does_not_make_a_text_binary() -> None:
     assert block.frame.height == 2
     with pytest.raises(SourceError, match="no text and no workbook"):
         files.inspect(io.BytesIO(bytes(5_000)))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'callback([{"a":1}]);',
+        b'/**/ app.rows_1({"data": [{"a": 1}]})',
+        b"$cb([[1, 2]])",
+    ],
+)
+def test_json_in_a_call_is_told(content: bytes) -> None:
+    error = refusal(content)
+
+    assert (error.code, error.parameters) == ("wrong_format", {"found": "JSONP"})
+
+
+def test_a_name_may_have_brackets() -> None:
+    assert inspect(b"sum(a),n (x)\n1,2\n").header == ("sum(a)", "n (x)")

@@ -137,6 +137,10 @@ def test_an_encoding_in_which_no_table_is_written_is_refused(given: str) -> None
         ("a\n1\r2\n", "\n"),
         ("a,b\n1,2\r3,4\n", ANY),
         ("a;b\r1;2\r3;4\n5;6\r", ANY),
+        ("a,b\n\r1,2\n\r", "\n\r"),
+        ("a,b\n\r1,2\n", "\n\r"),
+        ("a,b\n\r\n1,2\n", "\n"),
+        ("a,b\r\n\r\n1,2\r\n", "\n"),
         ('a,b\n"x\ry",2\n"x\ry",3\n', "\n"),
     ],
 )
@@ -195,7 +199,7 @@ def test_a_lone_lead_byte_takes_no_line_end_with_it(encoding: str) -> None:
 @pytest.mark.parametrize("end", [b"", b"\n", b"\nx\n"])
 def test_a_line_may_be_long_but_not_longer(size: int, end: bytes) -> None:
     def read(length: int) -> Piece:
-        source = io.BytesIO(b"first\n" + bytes(length) + end)
+        source = io.BytesIO(b"first\n" + b"x" * length + end)
         return read_piece(source, "utf-8", "\n", Mark(6, 7), size)
 
     assert len(read(LIMIT).lines()[0]) == LIMIT
@@ -206,7 +210,7 @@ def test_a_line_may_be_long_but_not_longer(size: int, end: bytes) -> None:
 
 
 def test_a_file_without_line_ends_is_not_read_to_its_end() -> None:
-    source = io.BytesIO(bytes(LIMIT * 12))
+    source = io.BytesIO(b"x" * (LIMIT * 12))
 
     with pytest.raises(SourceError, match="Line 1 has more"):
         read_piece(source, "utf-8", "\n", START, PIECE)

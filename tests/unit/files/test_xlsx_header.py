@@ -278,3 +278,56 @@ def test_a_title_that_is_merged_over_all_columns_is_no_name_of_many() -> None:
     )
 
     assert layout.header == ("Report", "Report")
+
+
+TWO_ROWS = (
+    row(1, "ID", "Q1", None, "Q2", None),
+    row(2, None, "Plan", "Real", "Plan", "Real"),
+    *(row(3, 1, 2, 3, 4, 5), row(4, 2, 2, 3, 4, 5)),
+)
+MERGED = merged("A1:A2", "B1:C1", "D1:E1")
+JOINED = ("ID", "Q1 / Plan", "Q1 / Real", "Q2 / Plan", "Q2 / Real")
+
+
+@pytest.mark.parametrize(
+    "named", [["ID"], ["id", "q1 / plan"], ["ID", "Q2 / Real"], ["ID", "other"]]
+)
+def test_names_of_a_header_of_two_rows_do_not_cut_it(named: list[str]) -> None:
+    file = workbook(sheet(*TWO_ROWS, after=MERGED))
+
+    layout = inspect_xlsx(file, expected_columns=named)
+
+    assert (layout.header, layout.header_row) == (JOINED, 2)
+    assert layout.warnings == ()
+
+
+def test_a_second_row_of_names_that_is_left_out_is_told() -> None:
+    file = workbook(sheet(*TWO_ROWS, after=MERGED))
+
+    layout = inspect_xlsx(file, expected_columns=["ID", "Q1", "Q2"])
+
+    assert layout.header_row == 1
+    (warning,) = layout.warnings
+    assert (warning.code, warning.parameters) == ("second_header_row", {"row": 2})
+
+
+def test_notes_far_beside_a_small_table_are_no_columns_of_it() -> None:
+    rows = (row(1, "id", "name"), row(3, 2, "b"), row(9, *[None] * 7, 5))
+    note = row(2, 1, "a", None, None, None, None, "remember!")
+
+    layout = layout_of(rows[0], note, *rows[1:])
+
+    assert layout.header == ("id", "name")
+    assert [each.code for each in layout.warnings] == ["outside_table"]
+
+
+def test_dates_may_be_names_above_other_things() -> None:
+    dates = cell("B1", 46023, style=1) + cell("C1", 46054, style=1)
+    header = f'<row r="1">{cell("A1", "name", "str")}{dates}</row>'
+    file = workbook(
+        sheet(header, row(2, "a", 5, 6), row(3, "b", 7, 8)), formats=["yyyy-mm-dd"]
+    )
+
+    layout = inspect_xlsx(file)
+
+    assert layout.header == ("name", "2026-01-01", "2026-02-01")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from batchfx.errors import SourceError
-from batchfx.files.xlsx import inspect_xlsx
-from batchfx.model.blocks import load_faults
+from batchfx.files.xlsx import inspect_xlsx, read_xlsx
+from batchfx.model.blocks import Block, load_faults
 from tests.unit.files.workbooks import (
     MAIN,
     PACKAGE,
@@ -178,13 +178,53 @@ def test_targets_and_types_of_parts_may_be_written_as_epplus_does() -> None:
     assert read_rows(packed(parts)) == [(2, "2026-02-28", "note", None, "dt")]
 
 
-def test_a_shared_string_that_is_not_there_is_damage() -> None:
+def test_a_cell_that_refers_to_no_shared_string_is_faulty_alone() -> None:
+    def lines(number: str) -> list[str]:
+        return [
+            f'<row r="{r}"><c r="A{r}"><v>{r}</v></c>'
+            f'<c r="B{r}" t="s"><v>{n}</v></c></row>'
+            for r, n in ((2, "0"), (3, number), (4, "1"))
+        ]
+
+    header = '<row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>1</v></c></row>'
+    for number in ("7", "-1", "hello", "0.0"):
+        file = workbook(
+            sheet(header, *lines(number)), shared=strings("<t>day</t>", "<t>note</t>")
+        )
+        for rows in (1, 2, 100):
+            blocks = list(read_xlsx(file, inspect_xlsx(file), rows))
+            read = [row for block in blocks for row in block.frame.rows()]
+
+            assert [row[:3] for row in read] == [
+                *((2, "2", "day"), (3, "3", None), (4, "4", "note"))
+            ]
+            ((fault,),) = [load_faults(row[-2]) for row in read if row[-2]]
+            assert (fault.code, fault.column, fault.value) == ("corrupt", 1, number)
+            assert f"does not exist ({number})" in fault.message
+
+
+def test_the_rows_before_damage_are_read() -> None:
+    lines = [f'<row r="{r}"><c r="A{r}"><v>{r}</v></c></row>' for r in range(2, 700)]
+    twice = '<row r="700"><c r="A700"><v>1</v></c><c r="A700"><v>2</v></c></row>'
+    head = '<row r="1"><c r="A1" t="str"><v>id</v></c></row>'
+    file = workbook(sheet(head, *lines, twice))
+    blocks: list[Block] = []
+
+    with pytest.raises(SourceError) as error:
+        blocks.extend(read_xlsx(file, inspect_xlsx(file), 500))
+
+    read = [row for block in blocks for row in block.frame["row"]]
+    assert read == list(range(2, 700))
+    assert (error.value.code, error.value.parameters) == ("corrupt", {"cell": "A700"})
+
+
+def test_a_header_that_refers_to_no_shared_string_is_damage() -> None:
     content = sheet(
         '<row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>1</v></c></row>',
-        '<row r="2"><c r="A2"><v>1</v></c><c r="B2" t="s"><v>7</v></c></row>',
+        '<row r="2"><c r="A2"><v>1</v></c><c r="B2" t="s"><v>0</v></c></row>',
     )
 
-    for shared in (strings("<t>day</t>", "<t>note</t>"), None):
+    for shared in (strings("<t>day</t>"), None):
         with pytest.raises(SourceError, match="shared text that does not") as error:
             read_rows(workbook(content, shared=shared))
 

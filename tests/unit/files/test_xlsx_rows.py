@@ -148,11 +148,11 @@ def test_prefixes_namespaces_and_encodings_do_not_matter(part: str | bytes) -> N
     assert contents(part) == [(3, {"B": ("n", "0", "7")})]
 
 
-@pytest.mark.parametrize("spelled", ["xmlns", "doubled"])
+@pytest.mark.parametrize("spelled", ["xmlns", "extended"])
 def test_rows_after_an_odd_one_are_read_too(spelled: str) -> None:
     odd = {
         "xmlns": f'<row r="501" xmlns="{MAIN}"><c r="A501"><v>501</v></c></row>',
-        "doubled": '<row r="501"><c r="A501"><v>0</v><v>501</v></c></row>',
+        "extended": '<row r="501"><c r="A501"><v>501</v><extLst/></c></row>',
     }
     rows = [row(number, number) for number in range(1, 5001)]
     rows[500] = odd[spelled]
@@ -234,3 +234,27 @@ def test_plain_rows_and_parsed_ones_are_the_same(
     declared = f'<?xml version="1.0" encoding="utf-16"?>{part}'
 
     assert contents(part) == contents(declared.encode("utf-16"))
+
+
+def test_a_value_of_an_extension_is_not_that_of_its_cell() -> None:
+    extension = '<extLst><ext uri="{x}"><v>77</v><f>1</f><t>8</t></ext></extLst>'
+    cells = (
+        f'<c r="A1"><v>19</v>{extension}</c>',
+        f'<c r="B1" t="inlineStr"><is><t>x</t></is>{extension}</c>',
+        f'<c r="C1">{extension}</c>',
+    )
+
+    assert contents(sheet(f'<row r="1">{"".join(cells)}</row>')) == [
+        (1, {"A": ("n", "0", "19"), "B": ("inlineStr", "0", "x")})
+    ]
+
+
+@pytest.mark.parametrize(
+    "twice", ["<v>7</v><v>8</v>", "<v>7</v><is><t>8</t></is>", "<v></v><v>8</v>"]
+)
+def test_a_cell_with_two_values_is_damage_that_is_told(twice: str) -> None:
+    with pytest.raises(SourceError) as error:
+        rows_of(sheet(row(1, 1), f'<row r="2"><c r="A2">{twice}</c></row>'))
+
+    assert error.value.code == "corrupt"
+    assert str(error.value).startswith("Cell A2 of the sheet has two values.")

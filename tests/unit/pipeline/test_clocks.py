@@ -78,6 +78,12 @@ def test_a_time_can_have_a_format_of_its_own() -> None:
         ("-PT6H", "s", timedelta(hours=-6)),
         ("PT0,5S", "t", timedelta(seconds=0.5)),
         ("07:05:00", "d", timedelta(hours=7, minutes=5)),
+        ("PT1.5H", "t", timedelta(hours=1, minutes=30)),
+        ("PT1,5H", "t", timedelta(hours=1, minutes=30)),
+        ("-PT0.25M", "t", timedelta(seconds=-15)),
+        ("P0.5W", "t", timedelta(days=3, hours=12)),
+        ("P1DT0.1H", "t", timedelta(days=1, minutes=6)),
+        ("PT1H2.5M", "t", timedelta(hours=1, minutes=2, seconds=30)),
     ],
 )
 def test_a_duration_counts_hours_first(text: str, kind: str, value: timedelta) -> None:
@@ -96,6 +102,12 @@ def test_a_duration_counts_hours_first(text: str, kind: str, value: timedelta) -
         ("32:60", "t", None),
         ("", "t", None),
         ("x", "t", None),
+        ("PT1.5H30M", "t", None),
+        ("P1.5DT1H", "t", None),
+        ("PT.5H", "t", None),
+        ("PT0.3333333333H", "t", None),
+        ("PT1.0000001S", "t", None),
+        (f"PT{'9' * 5_000}H", "t", None),
     ],
 )
 def test_what_is_no_duration_is_refused(

@@ -115,6 +115,57 @@ def test_a_month_in_letters_leaves_nothing_open(
     assert day(text, notation) == value
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("Mon, 5 Jan 2026", "Montag, 5. Januar 2026", "Monday, January 5, 2026"),
+        *("lundi 5 janvier 2026", "lun. 5 janv. 2026", "MONDAY 2026-01-05"),
+        *("segunda-feira, 5 de janeiro de 2026", "lunes, 5 de enero de 2026"),
+        *("Mo 05.01.2026", "Mo., 05.01.2026", "Mon,5 Jan 2026", "Mo. 5. Jan. 2026"),
+    ],
+)
+def test_the_day_of_the_week_may_stand_in_front(text: str) -> None:
+    assert day(text, DMY) == date(2026, 1, 5)
+    assert moment(f"{text} 10:30", DMY) == naive(2026, 1, 5, 10, 30)
+
+
+def test_another_day_of_the_week_than_the_dates_own_is_told() -> None:
+    complaint = day("Tue, 5 Jan 2026", PLAIN)
+
+    assert (complaint.code, complaint.message) == (
+        "date_parsing",
+        "The 5 January 2026 is a Monday, not the day of the week it says",
+    )
+    assert day("mar 6 enero 2026", PLAIN) == date(2026, 1, 6)
+    assert day("Mo 03/04/2026", PLAIN).code == "ambiguous_date"
+    assert day("Foo, 5 Jan 2026", PLAIN).code == "date_parsing"
+    assert day("Mon, Mon", PLAIN).code == "date_parsing"
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "suggestion"),
+    [
+        ("2026-W02-1", "Write the date as YYYY-MM-DD, not by its week", "2026-01-05"),
+        ("2026W021", "Write the date as YYYY-MM-DD, not by its week", "2026-01-05"),
+        (
+            "2026-W02",
+            "This names a week and not a day; write the date as YYYY-MM-DD",
+            None,
+        ),
+        ("2026-W54-1", "There is no such day in the calendar", None),
+        ("2026-W02-8", "There is no such day in the calendar", None),
+    ],
+)
+def test_the_date_of_a_week_is_refused_with_its_day(
+    text: str, message: str, suggestion: str | None
+) -> None:
+    complaint = day(text, PLAIN)
+
+    assert (complaint.code, complaint.message) == ("date_parsing", message)
+    assert complaint.suggestion == suggestion
+    assert moment(f"{text}T10:00", PLAIN).code == "datetime_parsing"
+
+
 def test_months_are_read_in_the_languages_that_are_named() -> None:
     german = Notation(languages=("de", "it"))
 

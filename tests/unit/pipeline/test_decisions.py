@@ -221,6 +221,19 @@ def test_a_majority_decides_and_the_odd_value_is_refused_with_what_was_meant() -
     )
 
 
+def test_where_values_disagree_a_mark_alone_tells_nothing() -> None:
+    read = Read(Decimal, ["12,34,567.00", "1,2", "7.5", "-3.25", "4", "1 299,5"])
+
+    assert read.values == [
+        Decimal("1234567.00"),
+        *["ambiguous_number"] * 3,
+        Decimal(4),
+        Decimal("1299.5"),
+    ]
+    assert [each.code for each in read.told] == ["ambiguous_number"]
+    assert read.told[0].parameters["choices"] == [".", ","]
+
+
 def test_where_values_disagree_those_that_are_clear_are_read_and_it_is_told() -> None:
     read = Read(Decimal, ["1.299,00", "1,299.00", "1.299", "1 299"])
 
@@ -292,6 +305,29 @@ def test_a_column_of_number_cells_asks_nothing() -> None:
     assert (read.notation, read.told, read.evidence.counts) == (Notation(), [], {})
 
 
+def test_signs_that_are_not_allowed_are_told_of_the_column_once() -> None:
+    read = Read(Decimal, ["5 €", "EUR 6", "7", "12 %"])
+
+    currency, percent = read.told
+    assert (currency.code, currency.field) == ("currency_not_allowed", "a")
+    assert currency.message == (
+        "In 'a' 2 values such as '5 €' have a currency beside the number, which isn't "
+        "allowed there. Allow it with --set currency_allowed=true."
+    )
+    assert (percent.code, percent.level) == ("percent_not_stated", Level.WARNING)
+    assert percent.message == (
+        "In 'a' 1 value such as '12 %' has a per cent sign, which isn't allowed there. "
+        "Say what 12 % is: 0.12 with --set percent=fraction, 12 with --set "
+        "percent=number."
+    )
+
+
+def test_signs_that_are_allowed_are_no_question() -> None:
+    read = Read(Decimal, ["5 €", "12 %"], currency=True, percent="number")
+
+    assert (read.values, read.told) == (numbers("5", "12"), [])
+
+
 def test_texts_that_mean_nothing_are_no_evidence() -> None:
     read = Read(int | None, ["7", "N/A", "-"], null_tokens=("N/A", "-"))
 
@@ -314,8 +350,8 @@ def test_evidence_adds_up_and_is_plain_data() -> None:
     one, two = Read(Decimal, ["1,5"]).evidence, Read(Decimal, ["2,5", "7 %"]).evidence
     both = one + two
 
-    assert both.of("a") == {"comma": 2, "written": 3}
-    assert both.samples == {"a": {"comma": "1,5", "written": "1,5"}}
+    assert both.of("a") == {"comma": 2, "percent": 1, "written": 3}
+    assert both.samples == {"a": {"comma": "1,5", "percent": "7 %", "written": "1,5"}}
     assert Evidence.load(json.loads(json.dumps(both.dump()))) == both
 
 

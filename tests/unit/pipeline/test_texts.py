@@ -80,6 +80,25 @@ def test_what_means_neither_is_refused(text: str, suggestion: str | None) -> Non
 
 
 @pytest.mark.parametrize(
+    ("languages", "text", "suggestion"),
+    [
+        (("de",), "yes", "ja"),
+        (("de",), "NO", "nein"),
+        (("de", "fr"), "sí", "ja"),
+        (("de",), "ture", "true"),
+        (("de",), "maybe", None),
+    ],
+)
+def test_a_word_of_another_language_is_answered_in_the_columns_own(
+    languages: tuple[str, ...], text: str, suggestion: str | None
+) -> None:
+    (issue,) = read(Annotated[bool, Column(languages=languages)], text)
+
+    assert issue.message == "Write true or false, ja or nein, or 1 or 0"
+    assert (issue.code, issue.suggestion) == ("bool_parsing", suggestion)
+
+
+@pytest.mark.parametrize(
     ("languages", "text", "value"),
     [
         (("fr",), "oui", True),
