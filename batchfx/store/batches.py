@@ -1,20 +1,23 @@
-"""Batches: made, found, moved from state to state, and held by one worker at a time."""
+"""Batches: made, found, and moved from state to state."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import hashlib
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from batchfx.errors import IllegalMoveError, LeaseLostError, NotFoundError
+from batchfx.errors import IllegalMoveError, NotFoundError
 from batchfx.model.sources import Layout
-from batchfx.model.states import ACTIVE, BATCH_MOVES, BatchState
+from batchfx.model.states import ACTIVE, BATCH_MOVES, BatchState, ChunkState
 from batchfx.model.verdicts import Tally, Verdict
+from batchfx.store.bulk import kept
 from batchfx.store.engine import now_epoch
-from batchfx.store.schema import BATCH, CHUNK, BatchKey, scope
+from batchfx.store.schema import BATCH, CHUNK, PREPARATION, BatchKey, scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +39,9 @@ class Batch:
     staged: bool
     position: Mapping[str, Any] | None
     blank: int
-    fence: int
-    worker: str | None
-    lease_ends_in: float | None
+    priority: int
+    created_by: str | None
+    event_seq: int  # of the newest event
     created_at: float
     started_at: float
     ended_at: float | None
@@ -47,34 +50,38 @@ class Batch:
     given: Mapping[str, Any] = field(default_factory=dict)
     notations: Mapping[str, Any] = field(default_factory=dict)  # as they were dumped
 
-    @property
-    def is_held(self) -> bool:
-        """True while a worker's right to the batch has not run out."""
-        return self.lease_ends_in is not None and self.lease_ends_in > 0
-
 
 @dataclass(frozen=True, slots=True)
-class Hold:
-    """The right of *worker* to a batch, proved by *fence*."""
+class Wanted:
+    """Which of a tenant's batches a listing is of.
 
-    key: BatchKey
-    worker: str
-    fence: int
+    Attributes:
+        states: In one of these; in any where there is none.
+        importer: Of the importer of this name.
+        text: In the name of the source, whatever its case.
+        before: Of a lower number.
+
+    """
+
+    states: Collection[BatchState] = ()
+    importer: str | None = None
+    text: str | None = None
+    before: int | None = None
 
 
 def create(connection: Connection, tenant: str, **values: Any) -> BatchKey:
-    """Enter a batch that is about to be staged; return its key."""
+    """Enter a batch, to be staged unless *values* name a state; return its key."""
     layout: Layout = values.pop("layout")
+    values.setdefault("state", BatchState.STAGING)
     statement = (
         sa.insert(BATCH)
         .returning(BATCH.c.id)
         .values(
             tenant=tenant,
             layout=_dump_layout(layout),
-            state=BatchState.STAGING,
             created_at=now_epoch(),
             started_at=now_epoch(),
-            **values,
+            **_kept(connection, values),
         )
     )
     return BatchKey(tenant, connection.execute(statement).scalar_one())
@@ -93,15 +100,29 @@ def read(connection: Connection, key: BatchKey) -> Batch:
     return _batch(row)
 
 
-def listing(connection: Connection, tenant: str, limit: int) -> list[Batch]:
-    """Return the tenant's latest batches, newest first."""
+def listing(
+    connection: Connection, tenant: str, limit: int, wanted: Wanted | None = None
+) -> list[Batch]:
+    """Return the tenant's latest batches, newest first: all, or those *wanted*."""
+    conditions = [] if wanted is None else list(_conditions(wanted))
     statement = (
         _select()
-        .where(BATCH.c.tenant == tenant)
+        .where(BATCH.c.tenant == tenant, *conditions)
         .order_by(BATCH.c.id.desc())
         .limit(limit)
     )
     return [_batch(row) for row in connection.execute(statement)]
+
+
+def _conditions(wanted: Wanted) -> Iterator[sa.ColumnElement[bool]]:
+    if wanted.states:
+        yield BATCH.c.state.in_(sorted(wanted.states))
+    if wanted.importer is not None:
+        yield BATCH.c.importer == wanted.importer
+    if wanted.text:
+        yield BATCH.c.source_name.icontains(wanted.text, autoescape=True)
+    if wanted.before is not None:
+        yield BATCH.c.id < wanted.before
 
 
 def tenants(connection: Connection) -> list[str]:
@@ -135,140 +156,181 @@ def find_same(
     return None if row is None else _batch(row)
 
 
-def take(
-    connection: Connection,
-    key: BatchKey,
-    worker: str,
-    ttl: float,
-    dead: Collection[str],
-) -> Hold:
-    """Give *worker* the batch for *ttl* seconds if nobody holds it.
+def of_request(connection: Connection, tenant: str, name: str) -> Batch | None:
+    """Return the batch that an earlier request of the same idempotency key created.
 
-    Args:
-        connection: In a writing transaction.
-        key: The batch.
-        worker: Who asks.
-        ttl: Seconds until the right runs out unless it is renewed.
-        dead: Workers known to be dead, whose holds count for nothing.
-
-    Raises:
-        IllegalMoveError: A living worker holds the batch.
-
+    Only one transaction at a time decides about such a key.
     """
-    is_free = sa.or_(
-        BATCH.c.lease_until.is_(None),
-        BATCH.c.lease_until < now_epoch(),
-        BATCH.c.worker.in_(sorted(dead)),
+    _lock(connection, f"batchfx request\0{tenant}\0{name}")
+    statement = _select().where(
+        BATCH.c.tenant == tenant, BATCH.c.idempotency_key == name
     )
-    statement = (
-        sa.update(BATCH)
-        .where(BATCH.c.id == scope(key), is_free)
-        .values(
-            worker=worker,
-            fence=BATCH.c.fence + 1,
-            lease_until=now_epoch() + ttl,
+    row = connection.execute(statement).one_or_none()
+    return None if row is None else _batch(row)
+
+
+def lock_content(
+    connection: Connection, tenant: str, importer: str, digest: str
+) -> None:
+    """Let only one transaction at a time decide about an import of this content."""
+    _lock(connection, f"batchfx\0{tenant}\0{importer}\0{digest}")
+
+
+def _lock(connection: Connection, text: str) -> None:
+    """Let only one transaction at a time decide about what *text* names.
+
+    On SQLite a writing transaction is alone anyway.
+    """
+    if connection.dialect.name == "postgresql":
+        number = int.from_bytes(
+            hashlib.sha256(text.encode()).digest()[:8], "big", signed=True
         )
-        .returning(BATCH.c.fence)
-    )
-    fence = connection.execute(statement).scalar_one_or_none()
-    if fence is None:
-        raise held(read(connection, key))
-    return Hold(key, worker, fence)
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(number)))
 
 
-def held(batch: Batch) -> IllegalMoveError:
-    """Return the error for a batch that a living worker holds."""
-    number = batch.key.number
-    return IllegalMoveError(
-        f"Batch {number} is being worked on by {batch.worker}; "
-        f"'batchfx status {number}' shows how far it is."
-    )
-
-
-def give_back(connection: Connection, hold: Hold) -> None:
-    """End the hold; nothing happens when it was lost."""
-    statement = (
-        sa.update(BATCH).where(*_owned(hold)).values(worker=None, lease_until=None)
-    )
-    connection.execute(statement)
-
-
-def renew(connection: Connection, worker: str, ttl: float) -> set[int]:
-    """Prolong every hold of *worker*; return the numbers of the batches it has."""
-    statement = (
-        sa.update(BATCH)
-        .where(BATCH.c.worker == worker, BATCH.c.lease_until.is_not(None))
-        .values(lease_until=now_epoch() + ttl)
-        .returning(BATCH.c.id)
-    )
-    return set(connection.execute(statement).scalars())
-
-
-def move(connection: Connection, hold: Hold, name: str, **values: Any) -> None:
+def move(connection: Connection, key: BatchKey, name: str, **values: Any) -> None:
     """Make the move *name* and set *values* with it.
 
     Raises:
-        LeaseLostError: The hold is somebody else's now.
+        NotFoundError: The tenant has no such batch.
         IllegalMoveError: The batch is in a state that the move does not start from.
 
     """
     step = BATCH_MOVES[name]
-    ended = None if step.target in ACTIVE else now_epoch()
+    is_over = step.target not in ACTIVE and step.target is not BatchState.PAUSED
     statement = (
         sa.update(BATCH)
-        .where(*_owned(hold), BATCH.c.state.in_(sorted(step.sources)))
-        .values(state=step.target, ended_at=ended, **values)
+        .where(BATCH.c.id == scope(key), BATCH.c.state.in_(sorted(step.sources)))
+        .values(
+            state=step.target,
+            ended_at=now_epoch() if is_over else None,
+            **_kept(connection, values),
+        )
     )
     if connection.execute(statement).rowcount == 1:
         return
-    batch = read(connection, hold.key)
-    if (batch.fence, batch.worker) != (hold.fence, hold.worker):
-        raise lost(hold)
-    message = f"Batch {hold.key.number} is {batch.state}: it can't {name} from there."
+    batch = read(connection, key)
+    message = f"Batch {key.number} is {batch.state}: it can't {name} from there."
     raise IllegalMoveError(message)
 
 
-def note(connection: Connection, hold: Hold, **values: Any) -> None:
-    """Set *values* without a move; raise `LeaseLostError` when the hold was lost."""
-    statement = sa.update(BATCH).where(*_owned(hold)).values(**values)
-    if connection.execute(statement).rowcount != 1:
-        raise lost(hold)
-
-
-def require(connection: Connection, hold: Hold) -> None:
-    """Raise `LeaseLostError` when the hold was lost; for a writing transaction."""
-    statement = sa.select(BATCH.c.id).where(*_owned(hold))
-    if connection.execute(statement).one_or_none() is None:
-        raise lost(hold)
-
-
-def lost(hold: Hold) -> LeaseLostError:
-    """Return the error for a hold that another worker has taken over."""
-    return LeaseLostError(
-        f"Batch {hold.key.number} was taken over by another process; this one stops."
+def note(connection: Connection, key: BatchKey, **values: Any) -> None:
+    """Set *values* without a move; nothing when it is cancelled meanwhile."""
+    if "layout" in values:
+        values["layout"] = _dump_layout(values["layout"])
+    is_open = BATCH.c.state != BatchState.CANCELLED
+    connection.execute(
+        sa.update(BATCH).where(BATCH.c.id == scope(key), is_open).values(**values)
     )
+
+
+def _kept(connection: Connection, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: kept(connection, value) if isinstance(value, str) else value
+        for name, value in values.items()
+    }
+
+
+def lock(connection: Connection, key: BatchKey) -> None:
+    """Let no other transaction change the batch until this one ends.
+
+    On SQLite a writing transaction is alone anyway.
+    """
+    if connection.dialect.name == "sqlite":
+        return
+    statement = sa.select(BATCH.c.id).where(BATCH.c.id == scope(key))
+    connection.execute(statement.with_for_update())
+
+
+def ending(connection: Connection, key: BatchKey) -> str | None:
+    """Return the move that ends the batch if nothing of it is left to be done.
+
+    The batch must be locked: then the last two of its chunks, committed at once, can't
+    both miss each other.
+    """
+    queued = sa.select(CHUNK.c.ordinal).where(
+        CHUNK.c.batch == scope(key), CHUNK.c.state == ChunkState.QUEUED
+    )
+    if connection.execute(queued.limit(1)).first():  # by its index: nearly always so
+        return None
+    is_active = sa.select(BATCH.c.dry_run).where(
+        BATCH.c.id == scope(key), BATCH.c.state.in_(sorted(ACTIVE))
+    )
+    dry_run = connection.execute(is_active).scalar_one_or_none()
+    states = sa.select(CHUNK.c.state, sa.func.min(CHUNK.c.ordinal)).where(
+        CHUNK.c.batch == scope(key), CHUNK.c.state != ChunkState.DONE
+    )
+    left = dict(connection.execute(states.group_by(CHUNK.c.state)).all())
+    if dry_run is None:
+        return None
+    if left.get(ChunkState.DEAD) == PREPARATION or set(left) == {ChunkState.DEAD}:
+        return "fail"
+    if left:
+        return None
+    return "check" if dry_run else "complete"
+
+
+def unfinished(connection: Connection, limit: int) -> list[BatchKey]:
+    """Return active batches, the oldest first, of which nothing waits or is at work.
+
+    For the sweep, of every tenant.
+    """
+    going = (ChunkState.QUEUED, ChunkState.LEASED, ChunkState.RETRYING)
+    # One after the other: those that wait have an index by batch, so they show at once.
+    is_idle = (
+        ~sa.exists().where(CHUNK.c.batch == BATCH.c.id, CHUNK.c.state == state)
+        for state in going
+    )
+    statement = (
+        sa.select(BATCH.c.tenant, BATCH.c.id)
+        .where(BATCH.c.state.in_(sorted(ACTIVE)), *is_idle)
+        .order_by(BATCH.c.id)
+        .limit(limit)
+    )
+    return [BatchKey(*row) for row in connection.execute(statement)]
 
 
 def tally(connection: Connection, key: BatchKey) -> Tally:
     """Return the batch's tally: the sum over its chunks."""
-    sums = [sa.func.coalesce(sa.func.sum(CHUNK.c[v.value]), 0) for v in Verdict]
-    total = sa.func.coalesce(sa.func.sum(CHUNK.c.rows), 0)
-    statement = sa.select(total, *sums).where(CHUNK.c.batch == scope(key))
-    return Tally(*connection.execute(statement).one())
+    statement = sa.select(*_sums()).where(CHUNK.c.batch == scope(key))
+    counts: list[int] = list(connection.execute(statement).one())
+    return Tally(*counts)
 
 
-def _owned(hold: Hold) -> tuple[sa.ColumnElement[bool], ...]:
-    return (
-        BATCH.c.id == scope(hold.key),
-        BATCH.c.worker == hold.worker,
-        BATCH.c.fence == hold.fence,
+def standing(connection: Connection, key: BatchKey) -> tuple[BatchState, Tally, int]:
+    """Return the batch's state, its tally, and how many rows were gone through."""
+    state = sa.select(BATCH.c.state).where(BATCH.c.id == scope(key)).scalar_subquery()
+    statement = sa.select(state, _examined(), *_sums()).where(
+        CHUNK.c.batch == scope(key)
     )
+    name, examined, *counts = connection.execute(statement).one()
+    return BatchState(name), Tally(*counts), examined
+
+
+def examined(connection: Connection, key: BatchKey) -> int:
+    """Return how many rows were gone through: of chunks that are done, or decided."""
+    statement = sa.select(_examined()).where(CHUNK.c.batch == scope(key))
+    count: int = connection.execute(statement).scalar_one()
+    return count
+
+
+@lru_cache(maxsize=1)
+def _sums() -> tuple[sa.ColumnElement[int], ...]:
+    """Return as SQL the total of some chunks, then each verdict's count."""
+    columns = (CHUNK.c.rows, *(CHUNK.c[verdict.value] for verdict in Verdict))
+    return tuple(sa.func.coalesce(sa.func.sum(column), 0) for column in columns)
+
+
+@lru_cache(maxsize=1)
+def _examined() -> sa.ColumnElement[int]:
+    decided = sum((CHUNK.c[v.value] for v in Verdict), start=sa.literal(0))
+    rows = sa.case((CHUNK.c.state == ChunkState.DONE, CHUNK.c.rows), else_=decided)
+    return sa.func.coalesce(sa.func.sum(rows), 0)
 
 
 def _select() -> sa.Select[Any]:
     return sa.select(
         BATCH,
-        (BATCH.c.lease_until - now_epoch()).label("lease_ends_in"),
         (now_epoch() - BATCH.c.started_at).label("seconds_since_start"),
     )
 
@@ -276,7 +338,7 @@ def _select() -> sa.Select[Any]:
 def _batch(row: Row[Any]) -> Batch:
     values = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public accessor
     key = BatchKey(values.pop("tenant"), values.pop("id"))
-    del values["lease_until"]
+    del values["first_seq"], values["progress_at"], values["idempotency_key"]
     state = BatchState(values.pop("state"))
     layout = _load_layout(values.pop("layout"))
     return Batch(key=key, state=state, layout=layout, **values)

@@ -1,4 +1,7 @@
-"""Chunks and their blocks: staged once, claimed with a fence, committed once."""
+"""Chunks and their blocks: staged once, committed once, and counted.
+
+How they are claimed, and how a claim ends otherwise, is `store.claims`.
+"""
 
 from __future__ import annotations
 
@@ -10,28 +13,20 @@ import polars as pl
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from batchfx.errors import LeaseLostError
 from batchfx.model.blocks import ROW, Block
 from batchfx.model.states import CHUNK_MOVES, ChunkState
-from batchfx.model.verdicts import TERMINAL, Tally, Verdict
-from batchfx.store.batches import Hold
-from batchfx.store.engine import now_epoch
-from batchfx.store.schema import BLOCK, CHUNK, OUTCOME, BatchKey, scope
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """The right of *worker* to one chunk, proved by *fence*."""
-
-    key: BatchKey
-    ordinal: int
-    worker: str
-    fence: int
-    first_row: int
-    last_row: int
-    rows: int
-    round: int
-    waited_at: int | None
+from batchfx.model.verdicts import Tally, Verdict
+from batchfx.store import claims
+from batchfx.store.batches import Batch
+from batchfx.store.claims import Claim
+from batchfx.store.schema import (
+    BLOCK,
+    CHUNK,
+    OUTCOME,
+    PREPARATION,
+    BatchKey,
+    scope,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +39,8 @@ class ChunkTally:
     tally: Tally
 
 
-def add(connection: Connection, key: BatchKey, ordinal: int, block: Block) -> None:
-    """Keep *block* and enter the chunk of its rows."""
+def add(connection: Connection, batch: Batch, ordinal: int, block: Block) -> None:
+    """Keep *block* and enter the chunk of its rows, held until the batch begins."""
     numbers = block.frame[ROW]
     buffer = io.BytesIO()
     block.frame.write_parquet(
@@ -53,24 +48,37 @@ def add(connection: Connection, key: BatchKey, ordinal: int, block: Block) -> No
     )
     connection.execute(
         sa.insert(BLOCK),
-        {"batch": key.number, "ordinal": ordinal, "content": buffer.getvalue()},
+        {"batch": batch.key.number, "ordinal": ordinal, "content": buffer.getvalue()},
     )
-    connection.execute(
-        sa.insert(CHUNK),
-        {
-            "batch": key.number,
-            "ordinal": ordinal,
-            "first_row": numbers[0],
-            "last_row": numbers[-1],
-            "rows": len(numbers),
-            "state": ChunkState.QUEUED,
-        },
-    )
+    span = {"first_row": numbers[0], "last_row": numbers[-1], "rows": len(numbers)}
+    _enter(connection, batch, ordinal, ChunkState.HELD, **span)
+
+
+def add_preparation(connection: Connection, batch: Batch) -> None:
+    """Enter the unit of work that makes the batch's chunks ready."""
+    span = {"first_row": 1, "last_row": 0, "rows": 0}
+    _enter(connection, batch, PREPARATION, ChunkState.QUEUED, **span)
+
+
+def _enter(
+    connection: Connection, batch: Batch, ordinal: int, state: ChunkState, **span: int
+) -> None:
+    values = {
+        "batch": batch.key.number,
+        "ordinal": ordinal,
+        "tenant": batch.key.tenant,
+        "importer": batch.importer,
+        "priority": batch.priority,
+        "state": state,
+    }
+    connection.execute(sa.insert(CHUNK), values | span)
 
 
 def count(connection: Connection, key: BatchKey) -> int:
     """Return how many chunks the batch has so far."""
-    statement = sa.select(sa.func.count()).where(CHUNK.c.batch == scope(key))
+    statement = sa.select(sa.func.count()).where(
+        CHUNK.c.batch == scope(key), CHUNK.c.ordinal != PREPARATION
+    )
     return connection.execute(statement).scalar_one()
 
 
@@ -113,17 +121,6 @@ def _frame(content: bytes, columns: list[str] | None) -> pl.DataFrame:
     return pl.read_parquet(io.BytesIO(content), columns=columns)
 
 
-def examined(connection: Connection, key: BatchKey) -> int:
-    """Return how many rows were gone through: of chunks that are done, or decided."""
-    decided = sum((CHUNK.c[v.value] for v in Verdict), start=sa.literal(0))
-    rows = sa.case((CHUNK.c.state == ChunkState.DONE, CHUNK.c.rows), else_=decided)
-    statement = sa.select(sa.func.coalesce(sa.func.sum(rows), 0)).where(
-        CHUNK.c.batch == scope(key)
-    )
-    count: int = connection.execute(statement).scalar_one()
-    return count
-
-
 def find(connection: Connection, key: BatchKey, row: int) -> int | None:
     """Return the ordinal of the chunk that holds *row*."""
     statement = sa.select(CHUNK.c.ordinal).where(
@@ -132,58 +129,30 @@ def find(connection: Connection, key: BatchKey, row: int) -> int | None:
     return connection.execute(statement).scalar_one_or_none()
 
 
-def claim(
-    connection: Connection, key: BatchKey, worker: str, ttl: float
-) -> Claim | None:
-    """Give *worker* the next chunk that waits, for *ttl* seconds; None if none does."""
-    waiting = sa.or_(
-        CHUNK.c.state == ChunkState.QUEUED,
-        sa.and_(
-            CHUNK.c.state == ChunkState.LEASED,
-            CHUNK.c.lease_until < now_epoch(),
-            CHUNK.c.worker != worker,  # it is still at it, only late
-        ),
-    )
-    chosen = (
-        sa.select(CHUNK.c.ordinal)
-        .where(CHUNK.c.batch == scope(key), waiting)
-        .order_by(CHUNK.c.round, CHUNK.c.ordinal)
-        .limit(1)
-        .scalar_subquery()
-    )
-    statement = (
-        sa.update(CHUNK)
-        .where(CHUNK.c.batch == scope(key), CHUNK.c.ordinal == chosen)
-        .values(
-            state=CHUNK_MOVES["claim"].target,
-            worker=worker,
-            fence=CHUNK.c.fence + 1,
-            lease_until=now_epoch() + ttl,
-        )
-        .returning(
-            CHUNK.c.ordinal,
-            CHUNK.c.worker,
-            CHUNK.c.fence,
-            CHUNK.c.first_row,
-            CHUNK.c.last_row,
-            CHUNK.c.rows,
-            CHUNK.c.round,
-            CHUNK.c.waited_at,
-        )
-    )
-    row = connection.execute(statement).one_or_none()
-    return None if row is None else Claim(key, *row)
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Which rows a chunk has."""
+
+    ordinal: int
+    first_row: int
+    last_row: int
 
 
-def renew(connection: Connection, worker: str, ttl: float) -> set[tuple[int, int]]:
-    """Prolong every claim of *worker*; return (batch, ordinal) of those it has."""
+def spans(
+    connection: Connection, key: BatchKey, first_row: int, last_row: int
+) -> list[Span]:
+    """Return the chunks that have some row of the range, in order."""
     statement = (
-        sa.update(CHUNK)
-        .where(CHUNK.c.worker == worker, CHUNK.c.state == ChunkState.LEASED)
-        .values(lease_until=now_epoch() + ttl)
-        .returning(CHUNK.c.batch, CHUNK.c.ordinal)
+        sa.select(CHUNK.c.ordinal, CHUNK.c.first_row, CHUNK.c.last_row)
+        .where(
+            CHUNK.c.batch == scope(key),
+            CHUNK.c.ordinal != PREPARATION,
+            CHUNK.c.last_row >= first_row,
+            CHUNK.c.first_row <= last_row,
+        )
+        .order_by(CHUNK.c.ordinal)
     )
-    return set(connection.execute(statement))
+    return [Span(*row) for row in connection.execute(statement)]
 
 
 def commit(connection: Connection, claim: Claim, waited_at: int | None) -> Tally:
@@ -200,13 +169,7 @@ def commit(connection: Connection, claim: Claim, waited_at: int | None) -> Tally
     step = CHUNK_MOVES["commit" if waited_at is None else "defer"]
     statement = (
         sa.update(CHUNK)
-        .where(
-            CHUNK.c.batch == scope(claim.key),
-            CHUNK.c.ordinal == claim.ordinal,
-            CHUNK.c.worker == claim.worker,
-            CHUNK.c.fence == claim.fence,
-            CHUNK.c.state.in_(sorted(step.sources)),
-        )
+        .where(*claims.owned(claim))
         .values(
             state=step.target,
             worker=None,
@@ -217,79 +180,24 @@ def commit(connection: Connection, claim: Claim, waited_at: int | None) -> Tally
         )
     )
     if connection.execute(statement).rowcount != 1:
-        message = (
-            f"Chunk {claim.ordinal} of batch {claim.key.number} was taken over by "
-            "another process; nothing of it was written here."
-        )
-        raise LeaseLostError(message)
+        raise claims.lost(claim)
     return tally
 
 
-def release(connection: Connection, claim: Claim) -> None:
-    """Give the chunk back undone; nothing happens when the claim was lost."""
-    step = CHUNK_MOVES["release"]
-    connection.execute(
-        sa.update(CHUNK)
-        .where(
-            CHUNK.c.batch == scope(claim.key),
-            CHUNK.c.ordinal == claim.ordinal,
-            CHUNK.c.worker == claim.worker,
-            CHUNK.c.fence == claim.fence,
-            CHUNK.c.state.in_(sorted(step.sources)),
-        )
-        .values(state=step.target, worker=None, lease_until=None)
-    )
+def commit_preparation(connection: Connection, claim: Claim) -> None:
+    """End the claim of the batch's preparation.
 
+    Raises:
+        LeaseLostError: Another worker has it now; roll everything back.
 
-def release_all(connection: Connection, hold: Hold) -> None:
-    """Give back every chunk of the batch that was claimed under an earlier hold.
-
-    Raising the fence makes a late commit of such a claim fail.
     """
-    step = CHUNK_MOVES["release"]
-    connection.execute(
+    done = (
         sa.update(CHUNK)
-        .where(
-            CHUNK.c.batch == scope(hold.key), CHUNK.c.state.in_(sorted(step.sources))
-        )
-        .values(
-            state=step.target, worker=None, lease_until=None, fence=CHUNK.c.fence + 1
-        )
+        .where(*claims.owned(claim))
+        .values(state=CHUNK_MOVES["commit"].target, worker=None, lease_until=None)
     )
-
-
-def requeue(connection: Connection, key: BatchKey) -> None:
-    """Queue every chunk with rows that are not terminal, its tally counted anew."""
-    terminal = sum((CHUNK.c[v.value] for v in sorted(TERMINAL)), start=sa.literal(0))
-    step = CHUNK_MOVES["requeue"]
-    statement = (
-        sa.update(CHUNK)
-        .where(
-            CHUNK.c.batch == scope(key),
-            CHUNK.c.state.in_(sorted(step.sources)),
-            CHUNK.c.rows > terminal,
-        )
-        .values(
-            state=step.target,
-            round=0,
-            waited_at=None,
-            **{v.value: _counted(v) for v in Verdict},
-        )
-    )
-    connection.execute(statement)
-
-
-def _counted(verdict: Verdict) -> sa.ScalarSelect[int]:
-    return (
-        sa.select(sa.func.count())
-        .where(
-            OUTCOME.c.batch == CHUNK.c.batch,
-            OUTCOME.c.row.between(CHUNK.c.first_row, CHUNK.c.last_row),
-            OUTCOME.c.verdict == verdict,
-        )
-        .correlate(CHUNK)
-        .scalar_subquery()
-    )
+    if connection.execute(done).rowcount != 1:
+        raise claims.lost(claim)
 
 
 def recount(
@@ -312,7 +220,7 @@ def stored_tallies(connection: Connection, key: BatchKey) -> list[ChunkTally]:
     columns = [CHUNK.c.ordinal, CHUNK.c.first_row, CHUNK.c.last_row, CHUNK.c.rows]
     statement = (
         sa.select(*columns, *(CHUNK.c[v.value] for v in Verdict))
-        .where(CHUNK.c.batch == scope(key))
+        .where(CHUNK.c.batch == scope(key), CHUNK.c.ordinal != PREPARATION)
         .order_by(CHUNK.c.ordinal)
     )
     return [

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection, Row
 
+from batchfx.store import bulk
 from batchfx.store.engine import now_epoch
 from batchfx.store.schema import MAPPING
 
@@ -37,21 +39,15 @@ def save(
     The newest version is returned as it is when it has this content already. The
     transaction must be a writing one.
     """
-    newest = find(connection, tenant, importer, name)
-    if newest is not None and newest.content == content:
-        return newest
-    values = {
-        "tenant": tenant,
-        "importer": importer,
-        "name": name,
-        "version": 1 if newest is None else newest.version + 1,
-        "content": dict(content),
-        "saved_at": now_epoch(),
-    }
-    inserted = connection.execute(
-        sa.insert(MAPPING).values(**values).returning(*MAPPING.c)
-    )
-    return _mapping(inserted.one())
+    wanted = bulk.kept(connection, dict(content))
+    while True:
+        newest = find(connection, tenant, importer, name)
+        if newest is not None and newest.content == wanted:
+            return newest
+        version = 1 if newest is None else newest.version + 1
+        added = _insert(connection, (tenant, importer, name, version), wanted)
+        if added is not None:  # else another process has just saved this version
+            return added
 
 
 def find(
@@ -83,6 +79,21 @@ def listing(
         MAPPING.c.importer, MAPPING.c.name, MAPPING.c.version.desc()
     )
     return [_mapping(row) for row in connection.execute(ordered)]
+
+
+def _insert(
+    connection: Connection, key: tuple[str, str, str, int], content: dict[str, Any]
+) -> SavedMapping | None:
+    columns = (*MAPPING.primary_key.columns, MAPPING.c.content, MAPPING.c.saved_at)
+    values = dict(zip(columns, (*key, content, now_epoch()), strict=True))
+    by_dialect: dict[str, Any] = {
+        "sqlite": sqlite.insert,
+        "postgresql": postgresql.insert,
+    }
+    insert = by_dialect[connection.dialect.name](MAPPING)
+    statement = insert.values(values).on_conflict_do_nothing().returning(*MAPPING.c)
+    row = connection.execute(statement).one_or_none()
+    return None if row is None else _mapping(row)
 
 
 def _select(tenant: str) -> sa.Select[Any]:

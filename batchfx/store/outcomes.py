@@ -128,6 +128,22 @@ def of_range(
     connection: Connection, key: BatchKey, first_row: int, last_row: int
 ) -> dict[int, tuple[int, Outcome]]:
     """Return (attempt, outcome) of each decided row of the range."""
+    return _decided(connection, key, OUTCOME.c.row.between(first_row, last_row))
+
+
+def of_rows(
+    connection: Connection, key: BatchKey, rows: Collection[int]
+) -> dict[int, tuple[int, Outcome]]:
+    """Return (attempt, outcome) of each decided one of *rows*."""
+    found: dict[int, tuple[int, Outcome]] = {}
+    for part in bulk.slices(rows):
+        found |= _decided(connection, key, OUTCOME.c.row.in_(part))
+    return found
+
+
+def _decided(
+    connection: Connection, key: BatchKey, which: sa.ColumnElement[bool]
+) -> dict[int, tuple[int, Outcome]]:
     statement = (
         sa.select(
             OUTCOME.c.attempt,
@@ -136,9 +152,7 @@ def of_range(
             OUTCOME.c.record_id,
             OUTCOME.c.reason,
         )
-        .where(
-            OUTCOME.c.batch == scope(key), OUTCOME.c.row.between(first_row, last_row)
-        )
+        .where(OUTCOME.c.batch == scope(key), which)
         .order_by(OUTCOME.c.row)
     )
     return {

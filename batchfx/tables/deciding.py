@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 from sqlalchemy.engine import Connection
 
-from batchfx.importer import Context
+from batchfx.context import Context
 from batchfx.model.issues import Issue
 from batchfx.model.verdicts import Decision, Outcome, Verdict
 from batchfx.pipeline.validate import Validated
@@ -38,9 +38,10 @@ from batchfx.tables.matching import (
     require_keys,
     require_unique,
 )
-from batchfx.tables.reading import read_rows
+from batchfx.tables.reading import read_rows, require_storable
 from batchfx.tables.refusals import refusal
-from batchfx.tables.writing import Errors, Key, insert, update
+from batchfx.tables.target import Errors, Key
+from batchfx.tables.writing import insert, update
 
 
 def write_rows(
@@ -76,6 +77,8 @@ def write_rows(
     )
     for place, error in errors.items():
         ledger.accuse(place, refusal(ledger, place, error))
+    if connection.dialect.name == "postgresql":
+        require_storable(ledger)
     require_keys(ledger)
     look_up(connection, ledger)
     if dry_run and not last_round:
@@ -83,7 +86,7 @@ def write_rows(
     places = ledger.places()
     while places:
         written = settle(connection, ledger, places, dry_run=dry_run)
-        places = ledger.release(written)
+        places = [*ledger.release(written), *ledger.take_again()]
     decision = conclude(ledger, final=last_round, dry_run=dry_run)
     lost = _lost(connection, type(importer), validated, ~validated.sound)
     return replace(decision, issues=[*decision.issues, *lost]) if lost else decision
@@ -212,7 +215,7 @@ def _insert(connection: Connection, ledger: Ledger, matched: Matched) -> dict[in
 
 def _accuse_refused(ledger: Ledger, places: Sequence[int], errors: Errors) -> None:
     for i, error in errors.items():
-        ledger.accuse(places[i], refusal(ledger, places[i], error))
+        ledger.refuse(places[i], refusal(ledger, places[i], error))
 
 
 def _account(

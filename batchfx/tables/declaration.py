@@ -66,7 +66,7 @@ class TableImporter(Importer[Row], abstract=True):
             unique=_unique(cls, table, columns, match),
         )
         _refuse_unfilled(cls)
-        _refuse_bytes(cls)
+        _refuse_unsought(cls)
         _refuse_new_keys(cls)
 
     @classmethod
@@ -293,7 +293,7 @@ def _unique(
         names
         for names in _distinct([*marked, *of_table])
         if set(names) != set(match)
-        and not any(kinds.is_bytes(columns[name]) for name in names)
+        and not any(kinds.unsought(columns[name]) for name in names)
     )
 
 
@@ -325,15 +325,16 @@ def _fills_itself(column: sa.Column[Any]) -> bool:
     )
 
 
-def _refuse_bytes(cls: Declared) -> None:
-    """Refuse bytes as keys: they are asked for as JSON, which has none."""
+def _refuse_unsought(cls: Declared) -> None:
+    """Refuse keys that records can't be found by, such as bytes."""
     for field in cls.target.match:
         column = cls.target.columns[field]
-        if kinds.is_bytes(column):
+        held = kinds.unsought(column)
+        if held is not None:
             message = (
                 f"{cls.__qualname__}: match_on names '{field}', but "
-                f"{cls.target.table.name}.{column.name} holds bytes. Records are found "
-                "by text, numbers, dates, truth values or UUIDs."
+                f"{cls.target.table.name}.{column.name} holds {held}. Records are "
+                "found by text, numbers, dates, truth values or UUIDs."
             )
             raise DeclarationError(message)
 

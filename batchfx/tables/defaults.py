@@ -36,13 +36,17 @@ def fill(
     without: Collection[str] = (),
 ) -> Filled:
     """Add to the columns *given* those that fill themselves, but *without* some."""
-    filled = Filled(count, dict(given))
+    filled, dialect = Filled(count, dict(given)), connection.dialect
     for column in table.columns:
         generator = column.default if on == "insert" else column.onupdate
         if column.name in given or column.name in without:
             continue
         if isinstance(generator, sa.ColumnDefault):
-            _fill_one(connection.dialect, table, column, generator, filled)
+            _fill_one(dialect, table, column, generator, filled)
+        elif (
+            isinstance(generator, sa.Sequence) and connection.dialect.supports_sequences
+        ):
+            filled.expressions[column.name] = generator.next_value()
     return filled
 
 

@@ -33,6 +33,8 @@ ALSO = {
     "a date with a time": {"a date"},
 }
 
+UNSOUGHT = {sa.LargeBinary: "bytes", sa.JSON: "JSON", sa.ARRAY: "arrays"}
+
 
 def mismatch(annotation: Any, column: sa.Column[Any]) -> tuple[str, str] | None:
     """Return what the field and the column hold when these are surely different.
@@ -72,9 +74,10 @@ def is_name(column: sa.Column[Any]) -> bool:
     return isinstance(column.type, sa.String | sa.Integer | sa.TypeDecorator)
 
 
-def is_bytes(column: sa.Column[Any]) -> bool:
-    """Tell whether *column* holds bytes."""
-    return isinstance(column.type, sa.LargeBinary)
+def unsought(column: sa.Column[Any]) -> str | None:
+    """Return what *column* holds when no record can be found by its values."""
+    found = (name for kind, name in UNSOUGHT.items() if isinstance(column.type, kind))
+    return next(found, None)
 
 
 def _held(column: sa.Column[Any]) -> str | None:

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 from batchfx.columns import Column
 from batchfx.model.issues import Issue, Phase
 from batchfx.model.verdicts import Outcome, Verdict
-from batchfx.tables.target import Target
-from batchfx.tables.writing import Key
+from batchfx.tables.target import Key, Target
 
 HIDDEN = "•••"
 
@@ -51,6 +50,8 @@ class Ledger:
         blocked: Rows that want a value which another row of the chunk will give up:
             that row's place, and what is wrong while it does not.
         followers: The rows that wait for, or are blocked by, the row at a place.
+        contested: Rows that wanted a value which the database says is taken.
+        again: Those of them that are to be looked at once more.
 
     """
 
@@ -67,6 +68,8 @@ class Ledger:
     waits: dict[int, list[Wait]] = field(default_factory=dict)
     blocked: dict[int, tuple[int, Issue]] = field(default_factory=dict)
     followers: dict[int, list[int]] = field(default_factory=dict)
+    contested: set[int] = field(default_factory=set)
+    again: list[int] = field(default_factory=list)
 
     def places(self) -> list[int]:
         """Return the rows that nothing holds up."""
@@ -149,6 +152,23 @@ class Ledger:
         """Hold the row up until the row at *owner* has given up its value."""
         self.blocked[place] = (owner, issue)
         self.followers.setdefault(owner, []).append(place)
+
+    def refuse(self, place: int, issue: Issue) -> None:
+        """Keep out the row that the database refused, for good at the second time.
+
+        Another transaction may just have stored the value that the row wants as its
+        own. Then the record is there to be matched, or to be named.
+        """
+        if issue.code != "unique_violation" or place in self.contested:
+            self.accuse(place, issue)
+            return
+        self.contested.add(place)
+        self.again.append(place)
+
+    def take_again(self) -> list[int]:
+        """Return the rows to be looked at once more, and take them off the list."""
+        places, self.again = sorted(self.again), []
+        return places
 
     def release(self, written: Mapping[int, Key]) -> list[int]:
         """Return the rows that were held up by nothing but the rows *written* now."""

@@ -12,6 +12,8 @@ from batchfx.importer import Importer
 from batchfx.store.engine import Store
 from batchfx.tables.declaration import TableImporter
 
+TURNS = 0x62617463  # of PostgreSQL's advisory locks: "batc"
+
 
 def require_tables(store: Store, importer: type[Importer[Any]]) -> None:
     """Make sure that the tables of a `TableImporter` are there, before the first row.
@@ -29,6 +31,7 @@ def require_tables(store: Store, importer: type[Importer[Any]]) -> None:
         missing = [table for table in tables if not _is_there(connection, table)]
     if missing and importer.create_tables:
         with store.write() as connection:
+            _take_turns(connection)
             for metadata in dict.fromkeys(table.metadata for table in missing):
                 metadata.create_all(connection)
     elif missing:
@@ -41,6 +44,12 @@ def require_tables(store: Store, importer: type[Importer[Any]]) -> None:
         raise StoreError(message)
     with store.read() as connection:
         _require_columns(connection, importer, store)
+
+
+def _take_turns(connection: Connection) -> None:
+    """Wait until no other process is making tables; SQLite lets one alone write."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(TURNS)))
 
 
 def _tables(importer: type[TableImporter[Any]]) -> list[sa.Table]:

@@ -18,6 +18,7 @@ from batchfx.tables.declaration import TableImporter
 from batchfx.tables.ledger import Ledger
 
 TEXT = {str, NoneType}
+NUL = "\0"
 
 
 def read_rows(
@@ -56,6 +57,24 @@ def read_rows(
         },
     )
     return ledger, errors
+
+
+def require_storable(ledger: Ledger) -> None:
+    """Accuse the rows with a NUL in a text, which PostgreSQL can't store.
+
+    A name to look up is only compared: no record has it.
+    """
+    for name, values in ledger.values.items():
+        if name in ledger.target.lookups or not TEXT.issuperset(map(type, values)):
+            continue
+        if NUL not in "".join(filter(None, values)):
+            continue
+        message = (
+            "It holds the character NUL (U+0000), which PostgreSQL can't store in a "
+            "text. Remove it from the file."
+        )
+        for place in [p for p, value in enumerate(values) if value and NUL in value]:
+            ledger.accuse(place, ledger.issue(place, "nul_character", name, message))
 
 
 def _plain(column: sa.Column[Any], values: list[Any]) -> list[Any]:

@@ -8,7 +8,13 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
+from batchfx.errors import StoreError
+
 Mode = Literal["create", "update", "upsert"]
+Key = tuple[Any, ...]
+"""A primary key, values as the driver has them."""
+Errors = dict[int, Exception]
+"""Why rows were refused, by place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +101,19 @@ def _is_plain(index: sa.Index) -> bool:
         options.get("where") is not None for options in index.dialect_options.values()
     )
     return not is_partial and all(isinstance(e, sa.Column) for e in index.expressions)
+
+
+def require_all(sent: int, stored: int) -> None:
+    """Refuse a table that leaves rows out without a word.
+
+    Raises:
+        StoreError: It stored fewer than were sent.
+
+    """
+    if sent != stored:
+        message = (
+            f"The database stored {stored} of {sent} rows, refusing none: a trigger "
+            "or an ON CONFLICT clause of the table leaves some out (use Importer "
+            "there), or another program has just deleted some (run it again)."
+        )
+        raise StoreError(message)

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-
-import pytest
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from batchfx.store import mappings
-from batchfx.store.engine import Store, open_store
+from batchfx.store.engine import Store
 
 FIRST = {"columns": {"Mail": "email"}, "others": [], "options": {}}
 SECOND = {"columns": {"E-Mail": "email"}, "others": [], "options": {}}
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = open_store(f"sqlite:///{tmp_path / 'test.db'}")
-    yield opened
-    opened.close()
 
 
 def save(
@@ -77,3 +69,28 @@ def test_a_listing_has_the_newest_version_of_each_first(store: Store) -> None:
     ]
     assert all(each.saved_at > 1.7e9 for each in found)
     assert none == []
+
+
+def test_a_content_with_a_nul_is_the_same_when_it_is_saved_again(store: Store) -> None:
+    content = {"columns": {"A\0 \\\\u0000": "email"}, "others": [], "options": {}}
+
+    assert [save(store, "crm", content) for _ in range(2)] == [1, 1]
+
+    nul = "\0" if store.engine.dialect.name == "sqlite" else "\u2400"
+    with store.read() as connection:
+        found = mappings.find(connection, "a", "people", "crm")
+    assert found is not None
+    assert found.content["columns"] == {f"A{nul} \\\\u0000": "email"}
+
+
+def test_mappings_saved_at_once_have_a_version_each(store: Store) -> None:
+    contents = [{"columns": {str(i): "email"}} for i in range(8)]
+
+    with ThreadPoolExecutor(4) as threads:
+        versions = list(threads.map(partial(save, store, "crm"), contents))
+
+    assert sorted(versions) == [1, 2, 3, 4, 5, 6, 7, 8]
+    with store.read() as connection:
+        found = mappings.listing(connection, "a")
+    kept = {each.version: each.content for each in found}
+    assert [kept[version] for version in versions] == contents

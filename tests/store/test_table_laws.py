@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated
 
 import pytest
@@ -13,8 +12,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from batchfx import Column, Store, TableImporter, open_store
+from batchfx import Column, Store, TableImporter
 from batchfx.model.verdicts import Decision
+from batchfx.store.engine import connect
 from tests.store.writing import write
 
 FEW = settings(
@@ -64,11 +64,16 @@ class Leaves(TableImporter[LeafRow]):
     mode = "upsert"
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    """A database with the tables of this module."""
-    folder: Path = tmp_path_factory.mktemp("laws")
-    opened = open_store(f"sqlite:///{folder / 'test.db'}")
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def store(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Store]:
+    """A database with the tables of this module, on each of the two in turn."""
+    if request.param == "sqlite":
+        url = f"sqlite:///{tmp_path_factory.mktemp('laws') / 'test.db'}"
+    else:
+        url = request.getfixturevalue("make_postgresql")()
+    opened = connect(url)
     with opened.write() as connection:
         Base.metadata.create_all(connection)
     yield opened

@@ -9,7 +9,7 @@ import polars as pl
 from sqlalchemy.orm import Session
 
 from batchfx import Importer, Store, TableImporter
-from batchfx.importer import Context
+from batchfx.context import Context
 from batchfx.model.blocks import FAULTS, KINDS, ROW
 from batchfx.model.verdicts import Decision
 from batchfx.pipeline.plan import plan_of
@@ -68,3 +68,28 @@ def verdicts(decision: Decision) -> list[tuple[int, str, str | None]]:
 def codes(decision: Decision) -> list[tuple[int | None, str | None, str]]:
     """Return (row, field, code) of each issue."""
     return [(issue.row, issue.field, issue.code) for issue in decision.issues]
+
+
+def run(store: Store, *statements: str) -> None:
+    """Execute SQL as it is, in one transaction."""
+    with store.write() as connection:
+        for statement in statements:
+            connection.exec_driver_sql(statement)
+
+
+def refuse(store: Store, table: str, condition: str, message: str) -> None:
+    """Have a trigger of *table* refuse what it is to insert, a row called ``new``."""
+    if store.engine.dialect.name == "sqlite":
+        run(
+            store,
+            f"CREATE TRIGGER refuse_{table} BEFORE INSERT ON {table} WHEN {condition} "
+            f"BEGIN SELECT RAISE(ABORT, '{message}'); END",
+        )
+        return
+    run(
+        store,
+        f"CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
+        f"$$ BEGIN RAISE EXCEPTION '{message}'; END $$",
+        f"CREATE TRIGGER refuse_{table} BEFORE INSERT ON {table} FOR EACH ROW "
+        f"WHEN ({condition}) EXECUTE FUNCTION refuse()",
+    )
