@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from batchfx.columns import Column
+    from batchfx.context import Context
     from batchfx.errors import BatchfxError, Invalid, Skip
-    from batchfx.execution.attempt import Watch
     from batchfx.execution.control import (
         Options,
-        Report,
+        Watch,
         import_path,
         import_source,
-        recount,
-        report,
         rerun,
     )
-    from batchfx.importer import Context, Importer
+    from batchfx.execution.operate import cancel, pause, resume, revive
+    from batchfx.execution.reports import Report, recount, report
+    from batchfx.importer import Importer
     from batchfx.model.issues import Issue
     from batchfx.model.notations import Notation
     from batchfx.model.progress import Progress
@@ -55,28 +55,32 @@ __all__ = [
     "Updated",
     "Verdict",
     "Watch",
+    "cancel",
     "import_path",
     "import_source",
     "open_store",
+    "pause",
     "recount",
     "report",
     "rerun",
+    "resume",
+    "revive",
 ]
 
 _HOMES = {
     "batchfx.columns": ("Column",),
+    "batchfx.context": ("Context",),
     "batchfx.errors": ("BatchfxError", "Invalid", "Skip"),
-    "batchfx.execution.attempt": ("Watch",),
     "batchfx.execution.control": (
         "Options",
-        "Report",
+        "Watch",
         "import_path",
         "import_source",
-        "recount",
-        "report",
         "rerun",
     ),
-    "batchfx.importer": ("Context", "Importer"),
+    "batchfx.execution.operate": ("cancel", "pause", "resume", "revive"),
+    "batchfx.execution.reports": ("Report", "recount", "report"),
+    "batchfx.importer": ("Importer",),
     "batchfx.model.issues": ("Issue",),
     "batchfx.model.notations": ("Notation",),
     "batchfx.model.progress": ("Progress",),

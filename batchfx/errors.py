@@ -29,6 +29,24 @@ class TransactionEndedError(BatchfxError):
     """A processor ended the chunk's transaction, which is the framework's to end."""
 
 
+class EffectError(BatchfxError):
+    """What a row acts on outside has come to no end that the row could go on from."""
+
+    code = "effect"
+
+
+class EffectChangedError(EffectError):
+    """The key of an effect was used before with another payload."""
+
+    code = "effect_changed"
+
+
+class EffectUnknownError(EffectError):
+    """Nobody knows whether an effect has happened."""
+
+    code = "effect_unknown"
+
+
 # The caller must act: the person at the command line, the program that calls.
 
 
@@ -64,11 +82,35 @@ class IllegalMoveError(UsageError):
     """The batch is in a state from which the move asked for is not possible."""
 
 
+class ConflictError(UsageError):
+    """Somebody else was first, with something else; nothing was overwritten."""
+
+
+class CursorUnknownError(UsageError):
+    """The cursor is none of this batch's: it comes from elsewhere, or is no cursor."""
+
+
+class CursorExpiredError(UsageError):
+    """The events after the cursor are no longer kept; *earliest* is where to go on."""
+
+    def __init__(self, message: str, earliest: str) -> None:
+        super().__init__(message)
+        self.earliest = earliest
+
+
 # The operator must act.
 
 
 class StoreError(BatchfxError):
     """The database can't be used: unreachable, read-only, of another version."""
+
+
+class EffectHeldError(BatchfxError):
+    """An effect must not be run now; its chunk is tried again later."""
+
+
+class AccessError(BatchfxError):
+    """Who wants to work is not let in. It does not say which part was wrong."""
 
 
 class LeaseLostError(BatchfxError):

@@ -9,19 +9,20 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel
-from sqlalchemy.orm import Session
 
 from batchfx.columns import Column, columns_of, refuse_unsayable
+from batchfx.context import Context
 from batchfx.errors import DeclarationError, NotFoundError
 from batchfx.model.notations import Notation
 
 Row = TypeVar("Row", bound=BaseModel)
 
 DEFAULT_CHUNK_SIZE = 5_000
+EFFECTS_CHUNK_SIZE = 50  # rows whose effects may have happened without their records
 CHECK = "check_"
 SAVEPOINTS = ("group", "row")
 WITH_ROW = 2  # arguments of a check that is given the row beside the value
@@ -50,36 +51,6 @@ LAYOUT = (
 )
 
 
-class Context:
-    """What a processor may use beside its row.
-
-    Attributes:
-        tenant: Whose batch this is.
-        batch: The batch's number.
-        attempt: 1 for the first run, then one more for each rerun.
-        row: The number of the row that is processed, as a person sees it in the file.
-        session: A session in the chunk's transaction. Add, query and flush with it; the
-            framework commits.
-
-    """
-
-    def __init__(self, tenant: str, batch: int, attempt: int, session: Session) -> None:
-        self.tenant = tenant
-        self.batch = batch
-        self.attempt = attempt
-        self.session = session
-        self.row: int | None = None
-        self.calls: list[tuple[int | None, Callable[[], object]]] = []
-
-    def after_commit(self, call: Callable[[], object]) -> None:
-        """Have *call* run once the chunk is committed, if this row went well.
-
-        A process that dies in between leaves it undone: for what must not be lost,
-        write a record that says so instead.
-        """
-        self.calls.append((self.row, call))
-
-
 class Importer(Generic[Row]):
     """One kind of import: a row model and what is done with each row.
 
@@ -96,6 +67,13 @@ class Importer(Generic[Row]):
         notation: How the values of every column are written, where that must not be
             found out: ``Notation(decimal=",", date_order="dmy")``. A field's `Column`
             counts more, and what is said on import most.
+        time_limit: How many seconds a chunk may take in a worker. One that takes longer
+            is ended with all that it started, which is a failure of the chunk. None:
+            as long as it takes.
+        effects: True lets `process` act on the world through `context.effect`. It is
+            called more often then: once more for each effect of its row. Chunks are
+            small unless `chunk_size` is given, for all effects of a chunk come before
+            its records are kept.
 
     """
 
@@ -104,6 +82,8 @@ class Importer(Generic[Row]):
     savepoints: ClassVar[Literal["group", "row"]] = "group"
     layout: ClassVar[Mapping[str, Any]] = {}
     notation: ClassVar[Notation] = Notation()
+    time_limit: ClassVar[float | None] = None
+    effects: ClassVar[bool] = False
     row_model: ClassVar[type[BaseModel]]
     columns: ClassVar[dict[str, Column]]
     checks: ClassVar[dict[str, bool]] = {}
@@ -121,6 +101,8 @@ class Importer(Generic[Row]):
         if model is None:
             return
         cls.row_model, cls.columns = model, columns_of(model)
+        if cls.effects and not _says_chunk_size(cls):
+            cls.chunk_size = EFFECTS_CHUNK_SIZE
         _refuse_settings(cls)
         _refuse_layout(cls)
         _refuse_notation(cls)
@@ -131,6 +113,7 @@ class Importer(Generic[Row]):
             _refuse_arity(cls, method, {arity})
         if not abstract:
             _refuse_fieldless(cls)
+            _refuse_effects(cls)
             cls.complete_declaration()
             _register(cls)
 
@@ -245,6 +228,35 @@ def _refuse_settings(cls: type[Importer[Any]]) -> None:
         message = (
             f"{cls.__qualname__}: chunk_size = {size!r} is no number of rows. "
             f"Write a whole number from 1, such as {DEFAULT_CHUNK_SIZE}."
+        )
+        raise DeclarationError(message)
+    limit: Any = cls.time_limit
+    is_number = isinstance(limit, int | float) and not isinstance(limit, bool)
+    if limit is not None and not (is_number and limit > 0):
+        message = (
+            f"{cls.__qualname__}: time_limit = {limit!r} is no time. "
+            "Write the seconds that a chunk may take, such as 300, or None."
+        )
+        raise DeclarationError(message)
+
+
+def _says_chunk_size(cls: type[Importer[Any]]) -> bool:
+    own = cls.__mro__[: cls.__mro__.index(Importer)]
+    return any("chunk_size" in vars(each) for each in own)
+
+
+def _refuse_effects(cls: type[Importer[Any]]) -> None:
+    effects: object = cls.effects
+    if not isinstance(effects, bool):
+        message = (
+            f"{cls.__qualname__}: effects = {effects!r} is unknown. "
+            "Write True or False."
+        )
+        raise DeclarationError(message)
+    if effects and cls.process is Importer.process:
+        message = (
+            f"{cls.__qualname__}: effects = True is for an Importer with a process; "
+            "this one has none that could ask for an effect."
         )
         raise DeclarationError(message)
 

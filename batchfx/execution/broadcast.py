@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from batchfx.model.progress import Progress
-from batchfx.store import batches, chunks
+from batchfx.store import batches
 from batchfx.store.engine import Store
 from batchfx.store.schema import BatchKey
 
@@ -46,7 +46,7 @@ class Broadcast:
         with self._store.read() as connection:
             batch = batches.read(connection, self._key)
             tally = batches.tally(connection, self._key)
-            examined = chunks.examined(connection, self._key)
+            examined = batches.examined(connection, self._key)
         if self._before is None:
             self._before = examined
         self._told = time.monotonic()

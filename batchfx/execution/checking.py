@@ -11,7 +11,7 @@ import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import polars as pl
 
@@ -36,11 +36,14 @@ from batchfx.pipeline.plan import RowPlan
 from batchfx.pipeline.validate import Validated, declared
 
 CELLS_AT_ONCE = 100_000
-MOST_ROWS = 20_000  # in a block
+LEAST_ROWS, MOST_ROWS = 50, 20_000  # in a block
 NO_ROWS = "no_rows"
-DATES = frozenset({Kind.DATE, Kind.DURATION})
+# What a cell is taken for where nobody said that its column is text.
+LENIENT = str.maketrans(
+    Kind.DATE + Kind.DURATION + Kind.CODE, Kind.TEXT + Kind.TEXT + Kind.NUMBER
+)
 
-Cause = tuple[Level, str | None, str]
+Cause = tuple[Level, str | None, str, Any]
 Repeated = dict[int, list[tuple[tuple[str, ...], int]]]
 
 
@@ -101,7 +104,8 @@ class Account:
         self.faulty += len(validated.numbers) - good
         self.blank += blank
         for issue in validated.issues:
-            cause = (issue.level, issue.field, issue.code)
+            why = issue.parameters.get("cause")
+            cause = (issue.level, issue.field, issue.code, why)
             count, example = self.causes.get(cause, (0, issue))
             self.causes[cause] = (count + 1, example)
 
@@ -195,8 +199,10 @@ class _Reading:
     def blocks(self) -> Iterator[Block]:
         """Yield the blocks, of as many rows as fit into memory with all columns."""
         width = max(1, len(self.layout.header))
-        rows = max(1, min(MOST_ROWS, CELLS_AT_ONCE // width))
-        for block in files.read(self.source, self.layout, rows):
+        rows = max(LEAST_ROWS, min(MOST_ROWS, CELLS_AT_ONCE // width))
+        texts = [place for place, kind in self.types.items() if kind == TEXT]
+        layout = files.with_texts(self.layout, texts)
+        for block in files.read(self.source, layout, rows):
             yield replace(block, frame=self._lenient(self._without_blanks(block.frame)))
 
     def _without_blanks(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -208,21 +214,22 @@ class _Reading:
         )
 
     def _lenient(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Take dates in columns without a type for the text that stands for them.
+        """Take cells of columns without a type for the text that stands for them.
 
-        In a column that is said to be text they are told; here nobody said so.
+        In a column that is said to be text, dates and numbers shown with more than
+        their digits are told; here nobody said so.
         """
         kinds = frame[KINDS].drop_nulls().unique().to_list()
-        if not kinds:
+        softened = list(map(self._softened, kinds))
+        if softened == kinds:
             return frame
-        softened = [
-            "".join(
-                Kind.TEXT if kind in DATES and place not in self.types else kind
-                for place, kind in enumerate(each)
-            )
-            for each in kinds
-        ]
         return frame.with_columns(pl.col(KINDS).replace(kinds, softened))
+
+    def _softened(self, kinds: str) -> str:
+        soft = list(kinds.translate(LENIENT))
+        for place in self.types:
+            soft[place] = kinds[place]
+        return "".join(soft)
 
     def checked(self, frame: pl.DataFrame) -> Validated:
         return declared(self.plan, frame, self.positions, self.now)

@@ -16,18 +16,22 @@ import polars as pl
 from sqlalchemy.engine import Connection
 
 from batchfx import tables
+from batchfx.context import Context
+from batchfx.execution.effects import Recorded, Rows, Tried, run_ahead
 from batchfx.execution.job import Job, read_cells, values_in_file
 from batchfx.execution.lease import TTL
 from batchfx.execution.process import ChunkSession, Tick, end_session, process_rows
-from batchfx.importer import Context, Importer
+from batchfx.execution.standing import end_early, settle
+from batchfx.importer import Importer
 from batchfx.model.blocks import ROW
+from batchfx.model.effects import Effects
 from batchfx.model.issues import Issue, Level, Phase
 from batchfx.model.verdicts import Decision, Outcome, Verdict
 from batchfx.pipeline import checks
 from batchfx.pipeline.failures import BROKEN, issue_of
 from batchfx.pipeline.validate import Validated, declared
-from batchfx.store import batches, chunks, outcomes
-from batchfx.store.chunks import Claim
+from batchfx.store import batches, chunks, claims, lanes, outcomes, units
+from batchfx.store.claims import Claim
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,35 +57,88 @@ def check_chunk(job: Job, claim: Claim) -> Checked:
         repeated = outcomes.duplicates(connection, job.key, first, last)
     if decided:
         cells = cells.filter(~pl.col(ROW).is_in(decided))
-    validated = declared(job.plan, cells, job.positions)
-    validated = validated.with_issues(_repeated(validated, repeated))
-    validated, pairs = _check(job, importer, validated)
+    validated, pairs = validate(job, importer, cells, repeated)
     return Checked(claim, importer, validated, pairs)
 
 
-def commit_chunk(
-    job: Job, checked: Checked, tick: Tick = lambda _: None
-) -> Claim | None:
-    """Decide the chunk's rows and write everything about them; claim the next chunk.
+def validate(
+    job: Job, importer: Importer[Any], cells: pl.DataFrame, repeated: pl.DataFrame
+) -> tuple[Validated, checks.Pairs]:
+    """Validate rows, of which *repeated* says what earlier rows have already."""
+    validated = declared(job.plan, cells, job.positions)
+    validated = validated.with_issues(_repeated(validated, repeated))
+    return _check(job, importer, validated)
 
-    Both are one transaction, which saves one for each chunk. *tick* is told after each
-    row that a method processes how many were gone through.
+
+def judge(
+    connection: Connection, job: Job, cells: pl.DataFrame, repeated: pl.DataFrame
+) -> tuple[list[Outcome], list[Issue]]:
+    """Return what a dry run finds of rows, outside of any claim; nothing is written."""
+    importer, job = job.importer(), replace(job, dry_run=True)
+    validated, pairs = validate(job, importer, cells, repeated)
+    context = _context(job, connection)
+    decision = _decided_by(job, importer, validated, pairs, context)
+    end_session(context.session)
+    refused = [issue for issue in validated.issues if issue.row is not None]
+    return (
+        [*_refusals(refused), *decision.outcomes],
+        [*refused, *decision.issues],
+    )
+
+
+def commit_chunk(
+    job: Job,
+    checked: Checked,
+    tick: Tick = lambda _: None,
+    *,
+    takes_next: bool = False,
+    reason: str | None = None,
+) -> Claim | None:
+    """Decide the chunk's rows and write everything about them, in one transaction.
+
+    Args:
+        job: The attempt.
+        checked: The chunk.
+        tick: Told after each row that a method processes how many were gone through.
+        takes_next: The batch's next chunk is claimed in the same transaction, which
+            saves one for each chunk, and returned.
+        reason: Why the batch ends with this chunk; it goes on when None.
 
     Raises:
         LeaseLostError: Another worker has the chunk now; nothing was written.
         StoreError: The database gave out; nothing was written.
 
     """
+    claim, tried = checked.claim, _run_effects(job, checked)
     with job.store.write() as connection:
-        context = _context(job, connection)
+        if reason is not None:
+            units.lock_units(connection, job.key)
+        recorded = (
+            None if tried is None else Recorded(connection, job.key.tenant, tried)
+        )
+        context = _context(job, connection, recorded)
         decision = _decide(job, checked, context, tick)
         _write(connection, job, checked.validated, decision)
         waited_at = _decided(connection, job) if decision.waiting else None
-        chunks.commit(connection, checked.claim, waited_at)
+        chunks.commit(connection, claim, waited_at)
         end_session(context.session)
-        upcoming = chunks.claim(connection, job.key, job.hold.worker, TTL)
+        _go_on(connection, job, reason)
+        if waited_at is not None:
+            lanes.wake(connection, job.key.tenant)
+        upcoming = _next(connection, claim) if takes_next else None
     _after_commit(job, context)
     return upcoming
+
+
+def _go_on(connection: Connection, job: Job, reason: str | None) -> None:
+    if reason is None:
+        settle(connection, job.key)
+    else:
+        end_early(connection, job.key, "stop", reason)
+
+
+def _next(connection: Connection, claim: Claim) -> Claim | None:
+    return claims.of_batch(connection, claim.key, claim.worker, TTL)
 
 
 def _check(
@@ -101,17 +158,50 @@ def _check(
     return checks.checked(importer, validated, pairs)
 
 
-def _context(job: Job, connection: Connection) -> Context:
+def _context(
+    job: Job, connection: Connection, recorded: Effects | None = None
+) -> Context:
     session = ChunkSession(bind=connection, join_transaction_mode="rollback_only")
-    return Context(job.key.tenant, job.key.number, job.attempt, session)
+    return Context(job.key.tenant, job.key.number, job.attempt, session, recorded)
+
+
+def _run_effects(job: Job, checked: Checked) -> Tried | None:
+    """Let what the rows do outside happen, before the chunk's transaction begins."""
+    if not job.importer.effects or job.dry_run:
+        return None
+    is_built = checks.needs_rows(job.importer)
+    pairs = checked.pairs if is_built else checks.pairs_of(checked.validated)
+    rows = Rows(checked.claim, checked.importer, pairs, partial(_context, job))
+    return run_ahead(job.store, rows)
 
 
 def _decide(job: Job, checked: Checked, context: Context, tick: Tick) -> Decision:
-    importer, validated, claim = checked.importer, checked.validated, checked.claim
+    claim = checked.claim
+    last_round = claim.waited_at is not None and (
+        claim.waited_at == _decided(context.session.connection(), job)
+    )
+    return _decided_by(
+        job,
+        checked.importer,
+        checked.validated,
+        checked.pairs,
+        context,
+        tick=tick,
+        last_round=last_round,
+    )
+
+
+def _decided_by(
+    job: Job,
+    importer: Importer[Any],
+    validated: Validated,
+    pairs: checks.Pairs,
+    context: Context,
+    *,
+    tick: Tick = lambda _: None,
+    last_round: bool = False,
+) -> Decision:
     if isinstance(importer, tables.TableImporter):
-        last_round = claim.waited_at is not None and (
-            claim.waited_at == _decided(context.session.connection(), job)
-        )
         return tables.write_rows(
             importer,
             validated,
@@ -125,7 +215,7 @@ def _decide(job: Job, checked: Checked, context: Context, tick: Tick) -> Decisio
     if job.dry_run:
         return Decision()
     is_built = checks.needs_rows(job.importer)
-    pairs = checked.pairs if is_built else checks.pairs_of(validated)
+    pairs = pairs if is_built else checks.pairs_of(validated)
     return process_rows(importer, pairs, context, tick)
 
 

@@ -6,7 +6,8 @@ these functions and nothing below them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -14,33 +15,39 @@ from typing import Any, BinaryIO
 from sqlalchemy.engine import Connection
 
 from batchfx import tables
-from batchfx.errors import AlreadyImportedError, StoreError, UsageError
-from batchfx.execution import corrections, mappings
-from batchfx.execution.attempt import Attempt, Watch, run_attempt
+from batchfx.errors import (
+    IllegalMoveError,
+    StoreError,
+    UsageError,
+)
+from batchfx.execution import mappings
+from batchfx.execution.broadcast import Broadcast, Listener
+from batchfx.execution.entering import (
+    begin,
+    enter,
+    find_same,
+    imported,
+    said_of_options,
+    saved_mapping,
+)
 from batchfx.execution.intake import Opened, look_into, not_followed
-from batchfx.execution.lease import TTL, is_alive, is_dead, new_worker, renewed
+from batchfx.execution.lease import TTL, new_worker, renewed
+from batchfx.execution.local import run_batch
 from batchfx.execution.mappings import Said
+from batchfx.execution.reopen import Renewal, reopen, require_free
+from batchfx.execution.reports import Report, report
 from batchfx.files.paths import open_path
 from batchfx.importer import Importer, find_importer
-from batchfx.model.blocks import ROW
-from batchfx.model.issues import Issue
-from batchfx.model.settings import Settings
+from batchfx.model.events import EventKind
 from batchfx.model.states import BatchState
-from batchfx.model.verdicts import Tally
-from batchfx.pipeline.decisions import QUESTIONS
-from batchfx.pipeline.headers import Saved
 from batchfx.pipeline.plan import plan_of
-from batchfx.store import batches, chunks, outcomes, sources
+from batchfx.store import batches, claims, lanes, sources, units
 from batchfx.store.batches import Batch
-from batchfx.store.chunks import ChunkTally
+from batchfx.store.claims import Claim
 from batchfx.store.engine import Store
-from batchfx.store.mappings import SavedMapping
 from batchfx.store.schema import BatchKey
 
 DEFAULT_TENANT = "default"
-
-# What is noticed anew in every attempt that it is about.
-OF_AN_ATTEMPT = frozenset({*QUESTIONS, *corrections.CODES})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +67,8 @@ class Options:
         saved_mapping: A mapping that was saved, ``crm`` or ``crm@2``; what is given
             here counts more.
         save_mapping: A name under which mapping and settings are saved.
+        priority: Of the tenant's batches that wait for workers, those with the lowest
+            number come first.
 
     """
 
@@ -72,36 +81,23 @@ class Options:
     settings: Mapping[str, Any] = field(default_factory=dict)
     saved_mapping: str | None = None
     save_mapping: str | None = None
+    priority: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """Where a batch is now, and what became of its rows."""
+class Watch:
+    """How a run is followed and interrupted by whoever started it.
 
-    batch: Batch
-    tally: Tally
-    file_issues: tuple[Issue, ...] = ()
+    Attributes:
+        listener: Told the progress, at most four times a second and at the end.
+        is_interrupted: Asked between chunks; True ends the run, resumable.
+        announce: Told the batch once it can be named.
 
-    @property
-    def key(self) -> BatchKey:
-        """The batch."""
-        return self.batch.key
+    """
 
-    @property
-    def is_orphaned(self) -> bool:
-        """True when a process should be at work on it but none is."""
-        active = self.batch.state in {BatchState.STAGING, BatchState.RUNNING}
-        if not active or is_alive(self.batch.worker):
-            return False
-        return not self.batch.is_held or is_dead(self.batch.worker)
-
-    @property
-    def seconds(self) -> float:
-        """How long the attempt took, or has taken so far; 0 when its process died."""
-        batch = self.batch
-        if batch.ended_at is not None:
-            return max(0.0, batch.ended_at - batch.started_at)
-        return 0.0 if self.is_orphaned else batch.seconds_since_start
+    listener: Listener | None = None
+    is_interrupted: Callable[[], bool] = lambda: False
+    announce: Callable[[Batch], None] | None = None
 
 
 def import_path(
@@ -111,6 +107,7 @@ def import_path(
     *,
     options: Options | None = None,
     watch: Watch | None = None,
+    detached: bool = False,
 ) -> Report:
     """Import the file at *path*; see `import_source`.
 
@@ -120,7 +117,13 @@ def import_path(
     """
     with open_path(path) as source:
         return import_source(
-            store, importer, source, name=path.name, options=options, watch=watch
+            store,
+            importer,
+            source,
+            name=path.name,
+            options=options,
+            watch=watch,
+            detached=detached,
         )
 
 
@@ -132,9 +135,11 @@ def import_source(
     name: str,
     options: Options | None = None,
     watch: Watch | None = None,
+    detached: bool = False,
 ) -> Report:
     """Import everything in *source*, a seekable binary file called *name*.
 
+    It is run here; *detached*, it is only entered, and workers run it.
     Content that was imported before is refused, unless *options* say again; a run of
     it that did not come to its end is gone on with instead.
 
@@ -149,7 +154,7 @@ def import_source(
     """
     options, watch = options or Options(), watch or Watch()
     plan_of(importer.row_model)
-    said = _said(store, importer, options)
+    said = said_of_options(store, importer, options)
     opened = look_into(importer, source, name, said)
     tables.require_tables(store, importer)
     with store.write() as connection:
@@ -157,18 +162,19 @@ def import_source(
         if same is None:
             new = _create(connection, importer, opened, options, said)
             source.seek(0)
-            sources.add(connection, new, source)
-    if same is not None:
-        ended = _again(store, same, options, watch)
-        told = not_followed(
-            same,
-            opened,
-            said,
-            chunk_size=options.chunk_size,
-            save_mapping=options.save_mapping,
-        )
-        return replace(ended, file_issues=(*ended.file_issues, *told))
-    return _run(store, new, watch, is_new=True, max_error_rate=options.max_error_rate)
+            sources.add(connection, new.key, source)
+            claim = None if detached else take(connection, new.key)
+    if same is None:
+        return run_attempt(store, new, claim, importer, watch)
+    ended = _again(store, same, options, watch, detached=detached)
+    told = not_followed(
+        same,
+        opened,
+        said,
+        chunk_size=options.chunk_size,
+        save_mapping=options.save_mapping,
+    )
+    return replace(ended, file_issues=(*ended.file_issues, *told))
 
 
 def rerun(
@@ -178,13 +184,14 @@ def rerun(
     *,
     settings: Mapping[str, Any] | None = None,
     watch: Watch | None = None,
+    detached: bool = False,
 ) -> Report:
     """Run every row of the batch again that is not terminal, as a new attempt.
 
     With a *corrected* file, the values of its rows are taken in place of those that
     were read; rows that are terminal are left alone. *settings* are options as in
     `Options`: they answer how the values of the batch are written, and stay with it;
-    those of a layout are about the corrected file.
+    those of a layout are about the corrected file. *detached*, workers run it.
 
     Raises:
         NotFoundError: The tenant has no such batch.
@@ -200,62 +207,8 @@ def rerun(
             f"{key.number} was looked into already. Import it anew with --again."
         )
         raise UsageError(message)
-    return _run(store, key, watch or Watch(), corrected=corrected, said=said)
-
-
-def report(store: Store, key: BatchKey) -> Report:
-    """Return where the batch is."""
-    with store.read() as connection:
-        batch = batches.read(connection, key)
-        told = outcomes.file_issues(connection, key, batch.attempt, OF_AN_ATTEMPT)
-        return Report(batch, batches.tally(connection, key), tuple(told))
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A chunk whose stored tally is not what its outcomes say."""
-
-    stored: ChunkTally
-    counted: Tally
-
-
-def recount(store: Store, key: BatchKey) -> tuple[Tally, list[Difference]]:
-    """Count everything from the rows; return the tally and what is stored otherwise.
-
-    Raises:
-        NotFoundError: The tenant has no such batch.
-        StoreError: There are outcomes of rows that the batch has not.
-
-    """
-    total, differences = Tally(), []
-    with store.read() as connection:
-        batches.read(connection, key)
-        for stored in chunks.stored_tallies(connection, key):
-            rows = chunks.read_block(connection, key, stored.ordinal, [ROW]).height
-            counted = chunks.recount(
-                connection, key, stored.first_row, stored.last_row, rows
-            )
-            total += counted
-            if counted != stored.tally:
-                differences.append(Difference(stored, counted))
-        strays = outcomes.count(connection, key) - total.decided
-    if strays:
-        message = f"{strays} outcomes belong to no chunk of batch {key.number}."
-        raise StoreError(message)
-    return total, differences
-
-
-def _said(store: Store, importer: type[Importer[Any]], options: Options) -> Said:
-    if options.save_mapping is not None:
-        mappings.require_name(options.save_mapping)
-    return mappings.said_of(
-        store,
-        options.tenant,
-        importer,
-        columns=options.mapping,
-        options=options.settings,
-        name=options.saved_mapping,
-    )
+    renewal = Renewal(corrected=corrected, said=said)
+    return _run_again(store, key, watch or Watch(), renewal, detached=detached)
 
 
 def _find_same(
@@ -264,14 +217,10 @@ def _find_same(
     opened: Opened,
     options: Options,
 ) -> Batch | None:
-    """Return the earlier import of the same content, if that matters.
-
-    It is asked in the transaction that enters the new batch, so of two processes that
-    import one file at once, one finds the other's batch.
-    """
+    """Return the earlier import of the same content, if that matters."""
     if options.again or options.dry_run:
         return None
-    return batches.find_same(connection, options.tenant, importer.name, opened.digest)
+    return find_same(connection, options.tenant, importer.name, opened.digest)
 
 
 def _create(
@@ -280,108 +229,90 @@ def _create(
     opened: Opened,
     options: Options,
     said: Said,
-) -> BatchKey:
-    key = batches.create(
-        connection,
-        options.tenant,
-        importer=importer.name,
-        source_name=opened.name,
-        digest=opened.digest,
-        layout=opened.layout,
-        mapping=dict(opened.matched.positions),
-        saved_mapping=_saved(connection, importer, opened, options, said),
-        given=opened.given,
-        chunk_size=options.chunk_size or importer.chunk_size,
-        dry_run=options.dry_run,
-        max_error_rate=options.max_error_rate,
-    )
-    outcomes.add_issues(connection, key, 1, opened.warnings)
-    return key
+) -> Batch:
+    tenant, name = options.tenant, options.save_mapping
+    saved = saved_mapping(connection, importer, opened, said, tenant=tenant, name=name)
+    key = enter(connection, importer, opened, options, saved_mapping=saved)
+    return begin(connection, key, opened, EventKind.CREATED)
 
 
-def _saved(
-    connection: Connection,
-    importer: type[Importer[Any]],
-    opened: Opened,
-    options: Options,
-    said: Said,
-) -> dict[str, Any] | None:
-    """Return the mapping in use by name and version; save it if that is asked for."""
-    used: Saved | SavedMapping | None = said.saved
-    if options.save_mapping is not None:
-        header, matched = opened.layout.header, opened.matched
-        content = mappings.content_of(importer, said, header, matched)
-        used = mappings.save(
-            connection, options.tenant, importer.name, options.save_mapping, content
-        )
-    return None if used is None else {"name": used.name, "version": used.version}
-
-
-def _again(store: Store, same: Batch, options: Options, watch: Watch) -> Report:
+def _again(
+    store: Store, same: Batch, options: Options, watch: Watch, *, detached: bool
+) -> Report:
     """Go on with an earlier import of the same content; refuse if it had its end."""
     if same.state is BatchState.COMPLETED:
-        raise _imported(same)
-    rate = options.max_error_rate
-    return _run(store, same.key, watch, only_unfinished=True, max_error_rate=rate)
+        raise imported(same)
+    renewal = Renewal(max_error_rate=options.max_error_rate, only_unfinished=True)
+    return _run_again(store, same.key, watch, renewal, detached=detached)
 
 
-def _imported(same: Batch) -> AlreadyImportedError:
-    number = same.key.number
-    message = (
-        f"This content was imported before, as batch {number} ({same.source_name}). "
-        f"'batchfx status {number}' shows what became of it and "
-        f"'batchfx rerun {number}' tries its unfinished rows; "
-        "--again imports everything once more."
-    )
-    return AlreadyImportedError(message, number)
-
-
-def _run(
-    store: Store,
-    key: BatchKey,
-    watch: Watch,
-    *,
-    is_new: bool = False,
-    only_unfinished: bool = False,
-    max_error_rate: float | None = None,
-    corrected: Path | None = None,
-    said: Settings | None = None,
+def _run_again(
+    store: Store, key: BatchKey, watch: Watch, renewal: Renewal, *, detached: bool
 ) -> Report:
-    """Hold the batch, run what is unfinished of it, and report."""
-    worker = new_worker()
+    """Begin a new attempt and, unless workers are to run it, run it here."""
     with store.read() as connection:
         batch = batches.read(connection, key)
+        require_free(connection, batch)
     importer = find_importer(batch.importer)
     plan_of(importer.row_model)
     tables.require_tables(store, importer)
-    dead = {batch.worker} if batch.worker and is_dead(batch.worker) else set()
-    if (batch.is_held and not dead) or is_alive(batch.worker):
-        raise batches.held(batch)  # at once: its chunk may keep the write lock for long
     with store.write() as connection:
-        hold = batches.take(connection, key, worker, TTL, dead)
         batch = batches.read(connection, key)
-        if only_unfinished and batch.state is BatchState.COMPLETED:
-            raise _imported(batch)  # its end came while this waited; the hold is undone
-        if said is not None:
-            header, before = batch.layout.header, batch.given
-            given = mappings.given_of(importer, said, header, batch.mapping, before)
-            batches.note(connection, hold, given=given)
-        chunks.release_all(connection, hold)
-    with renewed(store, worker):
+        if renewal.only_unfinished and batch.state is BatchState.COMPLETED:
+            raise imported(batch)  # its end came while this waited
+        goes_on = reopen(connection, batch, importer, renewal)
+        claim = take(connection, key) if goes_on and not detached else None
+    if not goes_on:
+        return report(store, key)
+    return run_attempt(store, batch, claim, importer, watch)
+
+
+def take(connection: Connection, key: BatchKey) -> Claim:
+    """Claim the batch's preparation, in the transaction that queued it.
+
+    Raises:
+        IllegalMoveError: Imports of its kind are switched off.
+
+    """
+    claim = claims.of_batch(connection, key, new_worker(), TTL, preparation=True)
+    if claim is None:
+        message = (
+            "Imports of this kind are switched off: 'batchfx switch list' shows by "
+            "whom, and why. Nothing was begun."
+        )
+        raise IllegalMoveError(message)
+    return claim
+
+
+def run_attempt(
+    store: Store,
+    batch: Batch,
+    claim: Claim | None,
+    importer: type[Importer[Any]],
+    watch: Watch,
+) -> Report:
+    """Run the attempt that *claim* is for here; without one it waits for workers.
+
+    Raises:
+        LeaseLostError: Another process has taken a unit of it over.
+        StoreError: The database gave out; what was committed is kept.
+
+    """
+    if watch.announce is not None:
+        watch.announce(batch)
+    if claim is not None:
+        broadcast = Broadcast(store, batch.key, watch.listener)
         try:
-            run_attempt(
-                Attempt(
-                    store=store,
-                    hold=hold,
-                    importer=importer,
-                    watch=watch,
-                    is_new=is_new,
-                    max_error_rate=max_error_rate,
-                    corrected=corrected,
-                    said=said,
-                )
-            )
-        finally:
-            with store.write() as connection:
-                batches.give_back(connection, hold)
-    return report(store, key)
+            with renewed(store, claim.worker):
+                run_batch(store, claim, importer, watch.is_interrupted, broadcast)
+        except BaseException:
+            _let_go(store, claim)
+            raise
+    return report(store, batch.key)
+
+
+def _let_go(store: Store, claim: Claim) -> None:
+    """Give back what this run still has, if the database can be told."""
+    with suppress(StoreError), store.write() as connection:
+        units.release_all(connection, claim.key, {claim.worker})
+        lanes.wake(connection, claim.key.tenant)

@@ -12,7 +12,7 @@ are taken off again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
@@ -20,6 +20,7 @@ import polars as pl
 from sqlalchemy.engine import Connection
 
 from batchfx.errors import SourceError, UsageError
+from batchfx.execution import row_cells
 from batchfx.execution.doubts import Cells, Doubts, is_asked
 from batchfx.files import open as files
 from batchfx.importer import Importer
@@ -42,7 +43,7 @@ from batchfx.store import chunks, outcomes, revisions
 from batchfx.store.batches import Batch
 
 ROW_HEADERS = frozenset({"row", "rownumber", "rowno", "batchfxrow"})
-ERROR_HEADERS = frozenset({"error", "errors"})
+ERROR_HEADERS = frozenset({"error", "errors", "batchfxerrors"})
 # An apostrophe before these guards a text (OWASP, "CSV Injection").
 GUARD, GUARDED = "'", frozenset("=+-@\t\r")
 # The codes of what is said of the rows and columns of a corrected file.
@@ -214,7 +215,7 @@ def _targets(
     rows_of: dict[tuple[str | None, ...], list[int]]
     rows_of = {key: [] for key in (*wanted, *plain)}
     for ordinal in range(chunks.count(connection, batch.key)):
-        current = _current(connection, batch, ordinal)
+        current = row_cells.block(connection, batch.key, ordinal)
         keys = _keys(current, corrected.batch_key)
         for number, key in zip(current[ROW].to_list(), keys, strict=True):
             if key in rows_of and None not in key:
@@ -234,14 +235,6 @@ def _keys(
     return frame.select([column_name(position) for position in positions]).rows()
 
 
-def _current(connection: Connection, batch: Batch, ordinal: int) -> pl.DataFrame:
-    frame = chunks.read_block(connection, batch.key, ordinal)
-    first, last = frame[ROW][0], frame[ROW][-1]
-    return revisions.lay_over(
-        frame, revisions.latest(connection, batch.key, first, last)
-    )
-
-
 def _keep(
     connection: Connection,
     batch: Batch,
@@ -253,7 +246,7 @@ def _keep(
     targets = _targets(connection, batch, corrected, frame)
     named = {number for rows in targets for number in rows}
     ended = outcomes.terminal_among(connection, batch.key, named)
-    current = _cells_of(connection, batch, named - ended)
+    current = row_cells.of_rows(connection, batch.key, named - ended)
     kept: list[tuple[int, Cells, Cells]] = []
     for new, rows in zip(frame.iter_rows(named=True), targets, strict=True):
         open_rows = [number for number in rows if number in current]
@@ -270,21 +263,6 @@ def _keep(
     added = [(row, cells) for row, _, cells in kept]
     revisions.add(connection, batch.key, account.name, added)
     return kept
-
-
-def _cells_of(connection: Connection, batch: Batch, rows: set[int]) -> dict[int, Cells]:
-    """Return the present cells of *rows*; those that the batch has not are left out."""
-    ordinals = {chunks.find(connection, batch.key, row) for row in rows} - {None}
-    found: dict[int, Cells] = {}
-    for ordinal in sorted(ordinals, key=lambda n: n or 0):
-        frame = _current(connection, batch, ordinal or 0)
-        for cells in _named(frame.filter(pl.col(ROW).is_in(list(rows)))):
-            found[cells.pop(ROW)] = cells
-    return found
-
-
-def _named(frame: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    return frame.iter_rows(named=True)
 
 
 def _merge(old: Cells, new: Mapping[str, Any], corrected: Corrected) -> Cells:

@@ -28,6 +28,7 @@ from batchfx.model.blocks import (
     load_faults,
 )
 from batchfx.model.notations import Notation
+from batchfx.model.revisions import Action
 from batchfx.model.settings import Settings
 from batchfx.pipeline import decisions
 from batchfx.pipeline.decisions import Evidence
@@ -107,7 +108,7 @@ class Doubts:
                 doubted = self._doubted(asked, row, cells)
                 if doubted != cells:
                     kept.append((row, doubted))
-            revisions.add(connection, self.batch.key, origin, kept)
+            revisions.add(connection, self.batch.key, origin, kept, Action.DOUBTED)
 
     def _doubted(
         self, asked: Mapping[str, decisions.Question], row: int, cells: Cells
@@ -185,7 +186,7 @@ def forget(
         first, last = stored.first_row, stored.last_row
         current = revisions.latest(connection, batch.key, first, last)
         kept = list(_without(current, is_open))
-        revisions.add(connection, batch.key, "", kept)
+        revisions.add(connection, batch.key, "", kept, Action.DOUBTED)
 
 
 def _without(

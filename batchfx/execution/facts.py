@@ -13,12 +13,13 @@ Memory does not grow with the file: see `execution.repeats`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import polars as pl
+from sqlalchemy.engine import Connection
 
 from batchfx.execution.job import Job, read_all_cells
 from batchfx.execution.repeats import comparable, met
@@ -26,18 +27,26 @@ from batchfx.model.blocks import ROW
 from batchfx.model.notations import Notation
 from batchfx.pipeline import decisions
 from batchfx.pipeline.validate import declared
-from batchfx.store import batches, chunks, outcomes
+from batchfx.store import batches, chunks, claims, outcomes, revisions
+from batchfx.store.claims import Claim
+from batchfx.store.schema import BatchKey
 
 Fields = tuple[str, ...]
 Repeated = tuple[int, str, int]  # row, its fields, the first row that has the values
 
 
-def settle_notations(job: Job) -> Job:
-    """Decide how each column is written; return the job that reads it so."""
+def settle_notations(job: Job, claim: Claim) -> Job:
+    """Decide how each column is written; return the job that reads it so.
+
+    Raises:
+        LeaseLostError: The claim of the preparation was lost.
+
+    """
     evidence = _evidence(job)
     notations = decisions.decide(job.plan, evidence, job.given)
     told = decisions.explain(job.plan, evidence, notations)
     with job.store.write() as connection:
+        claims.require(connection, claim)
         decided = dict(batches.read(connection, job.key).notations)
         for name, notation in notations.items():
             earlier = {**decided.pop(name, {}), "unsettled": None}
@@ -45,7 +54,7 @@ def settle_notations(job: Job) -> Job:
             kept = {k: v for k, v in {**earlier, **found}.items() if v is not None}
             if kept:
                 decided[name] = kept
-        batches.note(connection, job.hold, notations=decided)
+        batches.note(connection, job.key, notations=decided)
         outcomes.add_issues(connection, job.key, job.attempt, told)
     return replace(job, plan=job.plan.written(notations))
 
@@ -67,8 +76,13 @@ def _evidence(job: Job) -> decisions.Evidence:
     return evidence
 
 
-def find_duplicates(job: Job) -> None:
-    """Find every repeated value of the unique columns, and keep what was found."""
+def find_duplicates(job: Job, claim: Claim) -> None:
+    """Find every repeated value of the unique columns, and keep what was found.
+
+    Raises:
+        LeaseLostError: The claim of the preparation was lost.
+
+    """
     sets = [
         fields
         for fields in dict.fromkeys(job.importer.unique_together())
@@ -76,7 +90,7 @@ def find_duplicates(job: Job) -> None:
     ]
     found = [repeated for fields in sets for repeated in _repeated(job, fields)]
     with job.store.write() as connection:
-        batches.require(connection, job.hold)
+        claims.require(connection, claim)
         outcomes.replace_duplicates(connection, job.key, found)
 
 
@@ -89,10 +103,27 @@ def _repeated(job: Job, fields: Fields) -> list[Repeated]:
 
 
 def _later(job: Job, candidates: pl.DataFrame) -> list[Repeated]:
-    """Return the rows whose values an earlier, or a terminal, row has already."""
-    fields = [name for name in candidates.columns if name != ROW]
     with job.store.read() as connection:
-        ended = outcomes.terminal_among(connection, job.key, candidates[ROW].to_list())
+        return later(connection, job.key, candidates)
+
+
+def later(
+    connection: Connection,
+    key: BatchKey,
+    candidates: pl.DataFrame,
+    ended: Collection[int] = (),
+) -> list[Repeated]:
+    """Return the rows whose values an earlier, or a terminal, row has already.
+
+    Rows that a person has excluded count for nothing. *ended* are rows that are about
+    to be terminal.
+    """
+    fields = [name for name in candidates.columns if name != ROW]
+    numbers = candidates[ROW].to_list()
+    excluded = revisions.excluded_among(connection, key, numbers)
+    ended = outcomes.terminal_among(connection, key, numbers).union(ended) - excluded
+    if excluded:
+        candidates = candidates.filter(~pl.col(ROW).is_in(list(excluded)))
     ended_rows = pl.Series(sorted(ended), dtype=pl.UInt32).implode()
     ordered = candidates.with_columns(ended=pl.col(ROW).is_in(ended_rows)).sort(
         ["ended", ROW], descending=[True, False]

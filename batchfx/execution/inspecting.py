@@ -100,7 +100,7 @@ def look_at(source: BinaryIO, settings: Settings, shown: int) -> Sight:
     """
     layout = files.inspect(source, **settings.layout)
     sight = Sight(layout, titles_of(layout.header))
-    frame, damage = _first_rows(source, layout)
+    frame, damage = first_rows(source, layout)
     sample = frame.head(SAMPLE)
     sound = sample.filter(pl.col(FAULTS).is_null())
     return replace(
@@ -114,7 +114,7 @@ def look_at(source: BinaryIO, settings: Settings, shown: int) -> Sight:
     )
 
 
-def _first_rows(source: BinaryIO, layout: Layout) -> tuple[pl.DataFrame, Issue | None]:
+def first_rows(source: BinaryIO, layout: Layout) -> tuple[pl.DataFrame, Issue | None]:
     """Return one row more than are looked at, if there are so many and all is well."""
     frames = [pl.DataFrame(schema=block_schema(len(layout.header)))]
     damage = None

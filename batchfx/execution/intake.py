@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -15,7 +15,10 @@ from batchfx.importer import Importer
 from batchfx.model.issues import Issue, Level, Phase
 from batchfx.model.sources import Layout
 from batchfx.pipeline.mapping import Matched, match
+from batchfx.pipeline.plan import plan_of
 from batchfx.store.batches import Batch
+
+TEXT = "text"  # what a person calls the values of a field
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +41,18 @@ class Opened:
 
 
 def look_into(
-    importer: type[Importer[Any]], source: BinaryIO, name: str, said: Said
+    importer: type[Importer[Any]],
+    source: BinaryIO,
+    name: str,
+    said: Said,
+    *,
+    find: Callable[..., Matched] = match,
+    digest: str | None = None,
 ) -> Opened:
     """Find out how *source* is laid out and which of its columns is which field.
+
+    They are found by `match`, or with *find* by `propose`, which may lack any of them.
+    The *digest* is computed where it isn't given.
 
     Raises:
         SourceError: It can't be read, has no rows, or has not the importer's columns.
@@ -49,16 +61,19 @@ def look_into(
     """
     source.seek(0)
     layout = files.inspect(source, said.defaults, **said.settings.layout)
-    matched = match(
+    matched = find(
         importer.row_model, importer.columns, layout.header, said.columns, said.saved
     )
     given = given_of(importer, said.settings, layout.header, matched.positions)
+    fields = plan_of(importer.row_model).fields
+    texts = [at for name, at in matched.positions.items() if fields[name].kind == TEXT]
+    layout = files.with_texts(layout, texts)
     if not any(block.frame.height for block in files.read(source, layout, 1)):
         message = (
             "The file has a header but no rows below it: there is nothing to import."
         )
         raise SourceError("no_rows", message)
-    return Opened(name, _digest(source), layout, matched, given)
+    return Opened(name, digest or _digest(source), layout, matched, given)
 
 
 def not_followed(

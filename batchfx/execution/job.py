@@ -1,4 +1,4 @@
-"""Everything that the steps of one run of one batch have in common."""
+"""Everything that the units of work of one batch have in common."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from batchfx.pipeline import decisions
 from batchfx.pipeline.plan import RowPlan, plan_of
 from batchfx.pipeline.validate import declared
 from batchfx.store import chunks, revisions
-from batchfx.store.batches import Batch, Hold
+from batchfx.store.batches import Batch
 from batchfx.store.engine import Store
 from batchfx.store.schema import BatchKey
 
@@ -26,14 +26,14 @@ ROWS_AT_ONCE = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A run of a batch by the worker that holds it.
+    """An attempt at a batch.
 
     *plan* reads every column in its notation; *given* is the notation of each field as
     far as somebody said it, or as it was decided in an earlier run.
     """
 
     store: Store
-    hold: Hold
+    key: BatchKey
     importer: type[Importer[Any]]
     plan: RowPlan
     given: Mapping[str, Notation]
@@ -42,21 +42,20 @@ class Job:
     dry_run: bool
     max_error_rate: float | None
 
-    @property
-    def key(self) -> BatchKey:
-        """The batch."""
-        return self.hold.key
-
 
 def job_of(
-    store: Store, hold: Hold, batch: Batch, importer: type[Importer[Any]]
+    store: Store,
+    batch: Batch,
+    importer: type[Importer[Any]],
+    *,
+    is_prepared: bool = True,
 ) -> Job:
-    """Return the job of running *batch* under *hold*."""
+    """Return the job of *batch*; before its preparation no question is open yet."""
     plan = plan_of(importer.row_model)
-    given = said_of_fields(plan, batch, importer)
+    given = said_of_fields(plan, batch, importer, with_questions=is_prepared)
     return Job(
         store=store,
-        hold=hold,
+        key=batch.key,
         importer=importer,
         plan=plan.written(given),
         given=given,
@@ -68,18 +67,28 @@ def job_of(
 
 
 def said_of_fields(
-    plan: RowPlan, batch: Batch, importer: type[Importer[Any]]
+    plan: RowPlan,
+    batch: Batch,
+    importer: type[Importer[Any]],
+    *,
+    with_questions: bool = False,
 ) -> dict[str, Notation]:
-    """Return what is said of each field's column, over what was decided before."""
+    """Return what is said of each field's column, over what was decided before.
+
+    Without the questions that were left open, unless they are asked for.
+    """
     user, columns = notations_of(batch.given)
     said = decisions.stated(
         plan, importer.notation, user, columns, source_format=batch.layout.format
     )
     earlier = {name: Notation.load(each) for name, each in batch.notations.items()}
-    return {
-        name: replace(notation.over(earlier.get(name, Notation())), unsettled=())
+    decided = {
+        name: notation.over(earlier.get(name, Notation()))
         for name, notation in said.items()
     }
+    if with_questions:
+        return decided
+    return {name: replace(each, unsettled=()) for name, each in decided.items()}
 
 
 def read_cells(
@@ -106,6 +115,11 @@ def read_all_cells(
                 gathered.clear()
         if gathered:
             yield pl.concat(gathered).rename(_names(positions))
+
+
+def by_field(frame: pl.DataFrame, positions: Mapping[str, int]) -> pl.DataFrame:
+    """Return rows of a block with the columns of *positions*, named by field."""
+    return frame.select(_columns(positions)).rename(_names(positions))
 
 
 def values_in_file(job: Job, field: str, wanted: set[str]) -> set[str]:

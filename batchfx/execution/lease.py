@@ -11,12 +11,13 @@ import os
 import socket
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from batchfx.errors import StoreError
-from batchfx.store import batches, chunks
+from batchfx.store import claims
+from batchfx.store.claims import Holder
 from batchfx.store.engine import Store
 
 TTL = 30.0  # seconds
@@ -58,6 +59,15 @@ def is_alive(worker: str | None) -> bool:
     if number is None or started == 0 or is_dead(worker):
         return False
     return _started(number) == started
+
+
+def living(holders: Iterable[Holder]) -> list[Holder]:
+    """Return those that may still be at work."""
+    return [
+        each
+        for each in holders
+        if is_alive(each.worker) or (each.ends_in > 0 and not is_dead(each.worker))
+    ]
 
 
 def _process(worker: str | None) -> tuple[int | None, int]:
@@ -105,8 +115,7 @@ def _renew_until(store: Store, worker: str, ttl: float, ended: threading.Event) 
     while not ended.wait(ttl / 3):
         try:
             with store.write() as connection:
-                batches.renew(connection, worker, ttl)
-                chunks.renew(connection, worker, ttl)
+                claims.renew(connection, worker, ttl)
         except StoreError:
             # Locked: this worker's own chunk is being written, and nobody else can
             # claim anything meanwhile. Anything worse meets the chunk's own commit.

@@ -19,8 +19,15 @@ from sqlalchemy.engine import RootTransaction
 from sqlalchemy.exc import InvalidRequestError
 from sqlalchemy.orm import InstanceState, Session, SessionTransaction
 
-from batchfx.errors import ContractError, Invalid, Skip, TransactionEndedError
-from batchfx.importer import Context, Importer
+from batchfx.context import Context
+from batchfx.errors import (
+    ContractError,
+    EffectUnknownError,
+    Invalid,
+    Skip,
+    TransactionEndedError,
+)
+from batchfx.importer import Importer
 from batchfx.model.issues import Issue, Phase
 from batchfx.model.verdicts import (
     Created,
@@ -209,8 +216,13 @@ def _verdict(number: int, error: BaseException) -> tuple[Outcome, list[Issue]]:
         reason = storable(str(error.reason))
         return Outcome(number, Verdict.SKIPPED, reason=reason), []
     issue = issue_of(error, Phase.PROCESS, row=number)
-    verdict = Verdict.INVALID if isinstance(error, Invalid) else Verdict.FAILED
-    return Outcome(number, verdict), [issue]
+    return Outcome(number, _verdict_of(error)), [issue]
+
+
+def _verdict_of(error: BaseException) -> Verdict:
+    if isinstance(error, EffectUnknownError):
+        return Verdict.UNKNOWN
+    return Verdict.INVALID if isinstance(error, Invalid) else Verdict.FAILED
 
 
 def _refused(name: str) -> ContractError:

@@ -9,10 +9,12 @@ from typing import Any
 import polars as pl
 from sqlalchemy.engine import Connection
 
+from batchfx.errors import NotFoundError
+from batchfx.execution import row_cells
 from batchfx.importer import Importer, registered
 from batchfx.model.blocks import ROW, column_name
 from batchfx.model.issues import Issue
-from batchfx.model.verdicts import Outcome, Tally
+from batchfx.model.verdicts import Outcome
 from batchfx.store import batches, chunks, outcomes, revisions
 from batchfx.store.batches import Batch
 from batchfx.store.chunks import ChunkTally
@@ -26,7 +28,10 @@ HIDDEN = "•••"
 
 @dataclass(frozen=True, slots=True)
 class RowView:
-    """One row: its cells by header, as read or as corrected, and what became of it."""
+    """One row: its cells by header, as read or as corrected, and what became of it.
+
+    *version* is how often it was changed since it was read.
+    """
 
     row: int
     verdict: str  # a Verdict's name, or "pending"
@@ -35,6 +40,7 @@ class RowView:
     attempt: int | None
     values: Mapping[str, str | None]
     issues: tuple[Issue, ...]
+    version: int = 0
 
 
 def rows(store: Store, key: BatchKey, verdict: str | None = None) -> Iterator[RowView]:
@@ -74,20 +80,68 @@ def _chunk(
     elif verdict is not None:
         kept = [n for n, (_, each) in decided.items() if each.verdict == verdict]
         frame = frame.filter(pl.col(ROW).is_in(kept))
-    issues = outcomes.issues_of(connection, key, frame[ROW].to_list())
-    hidden = _sensitive(batch)
+    return views_of(connection, batch, frame, decided)
+
+
+def row_view(store: Store, key: BatchKey, row: int) -> RowView:
+    """Return one row.
+
+    Raises:
+        NotFoundError: The tenant has no such batch, or the batch no such row.
+
+    """
+    with store.read() as connection:
+        return one_view(connection, batches.read(connection, key), row)
+
+
+def one_view(connection: Connection, batch: Batch, row: int) -> RowView:
+    """Return one row of *batch*.
+
+    Raises:
+        NotFoundError: It has no such row.
+
+    """
+    key = batch.key
+    for ordinal in row_cells.by_chunk(connection, key, [row]):
+        frame = row_cells.block(connection, key, ordinal).filter(pl.col(ROW) == row)
+        decided = outcomes.of_range(connection, key, row, row)
+        for view in views_of(connection, batch, frame, decided):
+            return view
+    message = f"Batch {key.number} has no row {row}."
+    raise NotFoundError(message)
+
+
+def views_of(
+    connection: Connection,
+    batch: Batch,
+    frame: pl.DataFrame,
+    decided: Mapping[int, tuple[int, Outcome]],
+) -> list[RowView]:
+    """Return the rows of a block's *frame*, of which *decided* says the outcomes."""
+    numbers = frame[ROW].to_list()
+    issues = outcomes.issues_of(connection, batch.key, numbers)
+    versions = revisions.versions(connection, batch.key, numbers)
+    hidden = sensitive(batch)
     return [
-        _view(batch, cells, decided.get(cells[ROW]), issues.get(cells[ROW], []), hidden)
+        _view(
+            batch,
+            cells,
+            decided.get(cells[ROW]),
+            issues.get(cells[ROW], []),
+            hidden,
+            versions.get(cells[ROW], 0),
+        )
         for cells in frame.iter_rows(named=True)
     ]
 
 
-def _view(
+def _view(  # noqa: PLR0917 - what is known of a row, each from its own table
     batch: Batch,
     cells: Mapping[str, Any],
     decided: tuple[int, Outcome] | None,
     issues: list[Issue],
     hidden: set[int],
+    version: int,
 ) -> RowView:
     attempt, outcome = decided or (None, None)
     return RowView(
@@ -96,23 +150,31 @@ def _view(
         record_id=outcome.record_id if outcome else None,
         reason=outcome.reason if outcome else None,
         attempt=attempt,
-        values=_values(batch, cells, hidden),
+        values=cells_by_header(batch, cells, hidden),
         issues=tuple(issues),
+        version=version,
     )
 
 
-def _values(
+def cells_by_header(
     batch: Batch, cells: Mapping[str, Any], hidden: set[int]
 ) -> dict[str, str | None]:
+    """Return a row's cells by header; the *hidden* ones, by position, aren't shown."""
     named: dict[str, str | None] = {}
     for position, header in enumerate(batch.layout.header):
         value = cells[column_name(position)]
-        name = header or f"column {position + 1}"
+        name = title_of(header, position)
         named[name] = HIDDEN if position in hidden and value is not None else value
     return named
 
 
-def _sensitive(batch: Batch) -> set[int]:
+def title_of(header: str, position: int) -> str:
+    """Return what a column is called, also one without a name."""
+    return header or f"column {position + 1}"
+
+
+def sensitive(batch: Batch) -> set[int]:
+    """Return the positions of the columns whose values are never shown."""
     importer: type[Importer[Any]] | None = registered().get(batch.importer)
     if importer is None:
         return set()
@@ -128,10 +190,3 @@ def issue_groups(store: Store, key: BatchKey) -> list[IssueGroup]:
     with store.read() as connection:
         batches.read(connection, key)
         return list(outcomes.groups(connection, key))
-
-
-def listing(store: Store, tenant: str, limit: int) -> list[tuple[Batch, Tally]]:
-    """Return the tenant's latest batches with their tallies, newest first."""
-    with store.read() as connection:
-        found = batches.listing(connection, tenant, limit)
-        return [(batch, batches.tally(connection, batch.key)) for batch in found]

@@ -33,9 +33,9 @@ CONTENT = people("A,Ann,1", "B,Ben,x", "C,boom,3", "A,Dee,4")
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(database: str) -> Iterator[Store]:
     """An empty database with the application's table."""
-    opened = open_store(f"sqlite:///{tmp_path / 'test.db'}")
+    opened = open_store(database)
     with opened.write() as connection:
         Base.metadata.create_all(connection)
     yield opened

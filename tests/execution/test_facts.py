@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from decimal import Decimal
-from pathlib import Path
 from typing import Annotated
 
 import pytest
@@ -53,9 +52,9 @@ class PairImporter(Importer[PairRow]):
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(database: str) -> Iterator[Store]:
     """An empty database."""
-    opened = open_store(f"sqlite:///{tmp_path / 'test.db'}")
+    opened = open_store(database)
     yield opened
     opened.close()
 

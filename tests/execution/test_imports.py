@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -23,15 +22,16 @@ from batchfx import (
 )
 from batchfx.errors import AlreadyImportedError, IllegalMoveError, SourceError
 from batchfx.execution import views
-from batchfx.store import batches
+from batchfx.execution.reports import listing
+from batchfx.store import claims
 from tests.oracle import check_batch
 from tests.people import Base, Person, PersonImporter
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(database: str) -> Iterator[Store]:
     """An empty database with the application's table."""
-    opened = open_store(f"sqlite:///{tmp_path / 'test.db'}")
+    opened = open_store(database)
     with opened.write() as connection:
         Base.metadata.create_all(connection)
     yield opened
@@ -305,8 +305,10 @@ def test_progress_never_goes_back_and_ends_at_all_rows(store: Store) -> None:
 
 def test_a_batch_that_another_process_holds_is_refused(store: Store) -> None:
     report = run(store, people("A,Ann,1", "B,boom,2"))
+    again = rerun(store, report.key, detached=True)
+    assert again.is_waiting
     with store.write() as connection:
-        batches.take(connection, report.key, "elsewhere/1/x", 30.0, set())
+        claims.of_batch(connection, report.key, "elsewhere", 30.0, preparation=True)
 
     with pytest.raises(IllegalMoveError, match="is being worked on by"):
         rerun(store, report.key)
@@ -328,7 +330,7 @@ def test_what_can_not_be_imported_is_refused_and_nothing_is_written(
         run(store, content)
 
     assert caught.value.code == code
-    assert views.listing(store, "default", 10) == []
+    assert listing(store, "default", 10) == []
 
 
 def test_terminal_rows_are_not_processed_again_by_a_rerun(store: Store) -> None:

@@ -10,19 +10,23 @@ import time
 import pytest
 import sqlalchemy as sa
 
-from batchfx import BatchKey, Store, rerun
+from batchfx import BatchKey, Store, cancel, rerun
 from batchfx.errors import LeaseLostError
 from batchfx.execution.chunk import check_chunk, commit_chunk
 from batchfx.execution.job import Job, job_of
 from batchfx.execution.lease import is_dead, new_worker, renewed
-from batchfx.store import batches, chunks
-from batchfx.store.schema import BATCH, CHUNK
+from batchfx.execution.reopen import Renewal, reopen
+from batchfx.execution.sweep import sweep
+from batchfx.store import batches, chunks, claims, units
+from batchfx.store.claims import Claim
+from batchfx.store.schema import CHUNK
 from tests.execution.test_imports import people, run, store, stored
 from tests.oracle import check_batch
 from tests.people import PersonImporter
 
 __all__ = ["store"]
 
+IS_RETRYING = CHUNK.c.state == "retrying"
 
 SLOW_IMPORT = """
 import io, sys, time
@@ -48,28 +52,37 @@ except BatchfxError as error:
 
 
 def queued(store: Store) -> tuple[BatchKey, Job]:
-    """Make a batch whose only chunk is queued, held by this process."""
+    """Make a batch whose only chunk is queued; nobody is at work on it."""
     report = run(store, people("A,Ann,1", "B,Ben,2"), dry_run=True)
-    worker = new_worker()
     with store.write() as connection:
-        hold = batches.take(connection, report.key, worker, 30.0, set())
         batch = batches.read(connection, report.key)
-        batches.move(connection, hold, "rerun", dry_run=False, attempt=2)
-        chunks.requeue(connection, report.key)
+        assert reopen(connection, batch, PersonImporter, Renewal())
+        claim = claims.of_batch(connection, report.key, "it", 30.0, preparation=True)
+        assert claim is not None
+        chunks.commit_preparation(connection, claim)
+        units.queue(connection, report.key)
         batch = batches.read(connection, report.key)
-    return report.key, job_of(store, hold, batch, PersonImporter)
+    return report.key, job_of(store, batch, PersonImporter)
+
+
+def claimed(store: Store, key: BatchKey, worker: str, ttl: float = 30.0) -> Claim:
+    with store.write() as connection:
+        claim = claims.of_batch(connection, key, worker, ttl)
+    assert claim is not None
+    return claim
 
 
 def test_a_claim_that_was_taken_over_commits_nothing(store: Store) -> None:
     key, job = queued(store)
-    with store.write() as connection:
-        late = chunks.claim(connection, key, "late", 0.0)
+    late = claimed(store, key, "late", ttl=0.0)
     time.sleep(0.01)
+    assert sweep(store).lost == 1
     with store.write() as connection:
-        ours = chunks.claim(connection, key, "ours", 30.0)
-    assert late is not None
-    assert ours is not None
-    assert ours.fence == late.fence + 1
+        connection.execute(sa.update(CHUNK).where(IS_RETRYING).values(due_at=0.0))
+    assert sweep(store).due == 1
+    ours = claimed(store, key, "ours")
+    assert ours.fence > late.fence
+    assert ours.losses == 1
 
     with pytest.raises(LeaseLostError, match="taken over by another process"):
         commit_chunk(job, check_chunk(job, late))
@@ -81,21 +94,18 @@ def test_a_claim_that_was_taken_over_commits_nothing(store: Store) -> None:
 
 def test_a_claim_is_committed_once(store: Store) -> None:
     key, job = queued(store)
-    with store.write() as connection:
-        claim = chunks.claim(connection, key, "ours", 30.0)
-    assert claim is not None
+    claim = claimed(store, key, "ours")
     commit_chunk(job, check_chunk(job, claim))
 
     with pytest.raises(LeaseLostError):
         commit_chunk(job, check_chunk(job, claim))
     assert len(stored(store)) == 2
+    check_batch(store, key)
 
 
 def test_a_claim_whose_time_ran_out_commits_when_nobody_took_it(store: Store) -> None:
     key, job = queued(store)
-    with store.write() as connection:
-        claim = chunks.claim(connection, key, "ours", 0.0)
-    assert claim is not None
+    claim = claimed(store, key, "ours", ttl=0.0)
     time.sleep(0.01)
 
     assert commit_chunk(job, check_chunk(job, claim)) is None
@@ -104,39 +114,34 @@ def test_a_claim_whose_time_ran_out_commits_when_nobody_took_it(store: Store) ->
 
 def test_a_chunk_is_claimed_by_one_worker_only(store: Store) -> None:
     key, _ = queued(store)
+    claimed(store, key, "one")
     with store.write() as connection:
-        assert chunks.claim(connection, key, "one", 30.0) is not None
-    with store.write() as connection:
-        assert chunks.claim(connection, key, "two", 30.0) is None
+        assert claims.of_batch(connection, key, "two", 30.0) is None
 
 
-def test_a_move_under_a_lost_hold_is_refused(store: Store) -> None:
+def test_a_move_under_a_lost_claim_is_refused(store: Store) -> None:
     key, job = queued(store)
-    with store.write() as connection:
-        batches.take(connection, key, "thief", 30.0, {job.hold.worker})
+    claim = claimed(store, key, "ours")
+    cancel(store, key)
 
     with pytest.raises(LeaseLostError), store.write() as connection:
-        batches.move(connection, job.hold, "complete")
-    with pytest.raises(LeaseLostError), store.write() as connection:
-        batches.note(connection, job.hold, blank=7)
+        claims.require(connection, claim)
+    with pytest.raises(LeaseLostError):
+        commit_chunk(job, check_chunk(job, claim))
+    assert stored(store) == []
+    check_batch(store, key)
 
 
 def test_leases_are_renewed_while_work_goes_on(store: Store) -> None:
-    key, job = queued(store)
-    with store.write() as connection:
-        chunks.claim(connection, key, job.hold.worker, 0.3)
-        connection.execute(sa.update(BATCH).values(lease_until=0.0))
-    with renewed(store, job.hold.worker, 0.3):
+    key, _ = queued(store)
+    worker = new_worker()
+    claimed(store, key, worker, ttl=0.3)
+    with renewed(store, worker, 0.3):
         time.sleep(0.6)
         with store.read() as connection:
-            assert batches.read(connection, key).is_held
-            until, now = connection.execute(
-                sa.select(
-                    CHUNK.c.lease_until,
-                    sa.text("(julianday('now') - 2440587.5) * 86400.0"),
-                )
-            ).one()
-        assert until > now
+            (holder,) = claims.holders(connection, key)
+    assert (holder.worker, holder.ordinal) == (worker, 0)
+    assert 0 < holder.ends_in <= 0.3
 
 
 def test_a_worker_is_dead_when_its_process_is() -> None:
@@ -150,21 +155,21 @@ def test_a_worker_is_dead_when_its_process_is() -> None:
 
 
 def test_a_batch_of_a_dead_process_is_taken_over_at_once(store: Store) -> None:
-    report = run(store, people("A,Ann,1", "B,boom,2"))
     child = subprocess.Popen([sys.executable, "-c", "pass"])
     child.wait()
     host = new_worker().split("/")[0]
-    with store.write() as connection:
-        batches.take(connection, report.key, f"{host}/{child.pid}/x", 3600.0, set())
+    key, _ = queued(store)
+    claimed(store, key, f"{host}/{child.pid}/x", ttl=3600.0)
 
-    again = rerun(store, report.key)
-    assert again.batch.attempt == 2
-    check_batch(store, report.key)
+    again = rerun(store, key)
+    assert again.batch.attempt == 3
+    assert again.tally.created == 2
+    check_batch(store, key)
 
 
 def test_only_one_of_two_processes_works_on_a_batch(store: Store) -> None:
     """Two processes import the same slow file: one does, the other is told."""
-    url = str(store.engine.url)
+    url = store.engine.url.render_as_string(hide_password=False)
     first, second = (
         subprocess.Popen(
             [sys.executable, "-c", SLOW_IMPORT, url], stdout=subprocess.PIPE, text=True

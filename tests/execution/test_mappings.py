@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from datetime import date
-from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -77,8 +76,8 @@ class SemicolonImporter(Importer[ContactRow]):
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = open_store(f"sqlite:///{tmp_path / 'test.db'}")
+def store(database: str) -> Iterator[Store]:
+    opened = open_store(database)
     yield opened
     opened.close()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -14,7 +13,7 @@ from pydantic import BaseModel
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from batchfx import Column, Store, TableImporter, import_source, open_store
-from batchfx.execution.control import Report
+from batchfx.execution.reports import Report
 
 
 class Base(DeclarativeBase):
@@ -45,9 +44,10 @@ class GadgetImporter(TableImporter[GadgetRow]):
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = open_store(f"sqlite:///{tmp_path}/test.db")
-    Base.metadata.create_all(opened.engine)
+def store(database: str) -> Iterator[Store]:
+    opened = open_store(database)
+    with opened.write() as connection:
+        Base.metadata.create_all(connection)
     yield opened
     opened.close()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated
 
 import pytest
@@ -56,9 +55,9 @@ class GroupImporter(TableImporter[GroupRow]):
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(database: str) -> Iterator[Store]:
     """An empty database."""
-    opened = open_store(f"sqlite:///{tmp_path / 'test.db'}")
+    opened = open_store(database)
     yield opened
     opened.close()
 

@@ -19,8 +19,8 @@ from batchfx.model.states import (
 @pytest.mark.parametrize(
     ("moves", "states", "start"),
     [
-        (BATCH_MOVES, list(BatchState), BatchState.STAGING),
-        (CHUNK_MOVES, list(ChunkState), ChunkState.QUEUED),
+        (BATCH_MOVES, list(BatchState), BatchState.DRAFT),
+        (CHUNK_MOVES, list(ChunkState), ChunkState.HELD),
     ],
 )
 def test_every_state_can_be_reached(
@@ -32,10 +32,27 @@ def test_every_state_can_be_reached(
     assert reached == set(states)
 
 
-def test_a_batch_that_is_not_active_is_left_only_by_a_new_attempt() -> None:
-    resting = set(BatchState) - ACTIVE
-    leaving = {name for name, move in BATCH_MOVES.items() if move.sources & resting}
-    assert leaving == {"restage", "rerun"}
+def leaving(*states: BatchState) -> set[str]:
+    return {name for name, move in BATCH_MOVES.items() if move.sources & set(states)}
+
+
+def test_an_ended_batch_is_left_by_a_person_only() -> None:
+    resting = set(BatchState) - ACTIVE - {BatchState.PAUSED, BatchState.DRAFT}
+    persons = {"restage", "rerun", "revive", "revive_staging", "cancel"}
+    persons |= {"edit", "decide"}
+    assert leaving(*resting) == persons
+
+
+def test_a_cancelled_batch_is_never_left() -> None:
+    assert leaving(BatchState.CANCELLED) == set()
+    ways = [
+        m.sources for m in CHUNK_MOVES.values() if ChunkState.CANCELLED in m.sources
+    ]
+    assert ways == []
+
+
+def test_a_paused_batch_goes_on_or_is_cancelled() -> None:
+    assert leaving(BatchState.PAUSED) == {"resume", "resume_staging", "cancel"}
 
 
 def test_a_chunk_is_done_only_from_a_lease() -> None:

@@ -8,12 +8,13 @@ import pytest
 from batchfx.cli.follow import exit_code, heading
 from batchfx.cli.summary import CORRECT, next_step
 from batchfx.cli.words import headline, is_active, state_of
-from batchfx.execution.control import Report
-from batchfx.execution.local import INTERRUPTED
+from batchfx.execution.prepare import INTERRUPTED
+from batchfx.execution.reports import Report
 from batchfx.model.sources import Layout
 from batchfx.model.states import BatchState
 from batchfx.model.verdicts import Tally
 from batchfx.store.batches import Batch
+from batchfx.store.claims import Holder
 from batchfx.store.schema import BatchKey
 
 BATCH = Batch(
@@ -32,9 +33,9 @@ BATCH = Batch(
     staged=True,
     position=None,
     blank=0,
-    fence=1,
-    worker=None,
-    lease_ends_in=None,
+    priority=0,
+    created_by=None,
+    event_seq=1,
     created_at=0.0,
     started_at=10.0,
     ended_at=12.0,
@@ -42,8 +43,8 @@ BATCH = Batch(
 )
 
 
-def report(tally: Tally, **changes: Any) -> Report:
-    return Report(dataclasses.replace(BATCH, **changes), tally)
+def report(tally: Tally, *holders: Holder, **changes: Any) -> Report:
+    return Report(dataclasses.replace(BATCH, **changes), tally, at_work=holders)
 
 
 CASES = [
@@ -122,9 +123,8 @@ def test_a_report_has_a_headline_a_next_step_and_an_exit_code(
 def test_a_batch_at_work_is_left_alone() -> None:
     found = report(
         Tally(9, created=4),
+        Holder(3, "elsewhere/1/x", 20.0),
         state=BatchState.RUNNING,
-        worker="elsewhere/1/x",
-        lease_ends_in=20.0,
     )
 
     assert is_active(found)
@@ -133,7 +133,8 @@ def test_a_batch_at_work_is_left_alone() -> None:
 
 
 def test_a_batch_whose_process_is_gone_was_interrupted() -> None:
-    found = report(Tally(9, created=4), state=BatchState.RUNNING, lease_ends_in=-1.0)
+    gone = Holder(3, "elsewhere/1/x", -1.0)
+    found = report(Tally(9, created=4), gone, state=BatchState.RUNNING)
 
     assert not is_active(found)
     assert state_of(found) == "interrupted"
