@@ -18,11 +18,13 @@ from typing import Any
 import click
 
 from batchfx.cli.interruption import ended_quietly
+from batchfx.cli.languages import language_of, sentence, speak
 from batchfx.cli.options import examples, global_options
 from batchfx.cli.text import plain
 from batchfx.errors import (
     AlreadyImportedError,
     BatchfxError,
+    CursorExpiredError,
     DeclarationError,
     IllegalMoveError,
     SourceError,
@@ -55,7 +57,25 @@ SECTIONS = {
         "status": ("look", "Show where a batch is, or list the batches."),
         "issues": ("look", "Show what is wrong with a batch, grouped by cause."),
         "rows": ("look", "Show the rows of a batch and what became of them."),
+        "download": ("faulty", "Write the faulty rows of a batch, to be corrected."),
         "recount": ("look", "Count a batch from its rows and compare."),
+    },
+    "Operate": {
+        "serve": ("serve", "Show batches on a page, and run them."),
+        "worker": ("worker", "Run the batches that wait, until told to stop."),
+        "watch": ("watch", "Follow a batch until it ends, whoever runs it."),
+        "pause": ("operate", "Begin nothing more of a batch."),
+        "resume": ("operate", "Let a paused batch go on."),
+        "cancel": ("operate", "End a batch for good."),
+        "exclude": ("faulty", "Decide that rows are never imported."),
+        "dead": ("operate", "Show the chunks that broke too often."),
+        "revive": ("operate", "Let dead chunks be tried again."),
+        "sweep": ("sweep", "Mend what dead workers left."),
+        "lane": ("lanes", "Share the workers among the tenants."),
+        "effect": ("effects", "Settle what nobody knows to have happened."),
+        "switch": ("switches", "Turn work off and on while everything runs."),
+        "credential": ("credentials", "Say who may work, and for whom."),
+        "db": ("db", "Show and upgrade the tables in the database."),
     },
     "Learn": {
         "types": ("learn", "Show the importers there are and their columns."),
@@ -137,6 +157,7 @@ def run_command_line(arguments: list[str]) -> int:
     _prepare_streams()
     as_json = "--json" in arguments
     try:
+        speak(language_of(os.environ))
         code: int | None = batchfx.main(
             arguments, prog_name="batchfx", standalone_mode=False
         )
@@ -145,7 +166,7 @@ def run_command_line(arguments: list[str]) -> int:
         _print_error(as_json, "usage", error.format_message())
         return error.exit_code
     except BatchfxError as error:
-        told = "\n".join([f"Error: {error}", *getattr(error, "__notes__", [])])
+        told = "\n".join([sentence(error), *getattr(error, "__notes__", [])])
         click.echo(plain(told), err=True)
         _print_error(as_json, code_of(error), str(error), **_details(error))
         return exit_code_of(error)
@@ -200,6 +221,8 @@ def _details(error: BatchfxError) -> dict[str, Any]:
         return {"parameters": error.parameters}
     if isinstance(error, AlreadyImportedError):
         return {"batch": error.batch}
+    if isinstance(error, CursorExpiredError):
+        return {"earliest": error.earliest}
     return {}
 
 

@@ -13,8 +13,11 @@ from batchfx.cli.options import Settings
 from batchfx.errors import NotFoundError
 from batchfx.execution.control import DEFAULT_TENANT
 from batchfx.store import batches
+from batchfx.store.addresses import shown
 from batchfx.store.engine import Store, open_store
 from batchfx.store.schema import BatchKey
+
+LARGEST = 2**31 - 1  # number of a batch that the column on PostgreSQL takes
 
 
 @contextlib.contextmanager
@@ -54,7 +57,7 @@ def exists(settings: Settings) -> bool:
 def place(url: str) -> str:
     """Return where the database is, for a person: its file, or its address."""
     path = _file(url)
-    return str(path.absolute()) if path else make_url(url).render_as_string()
+    return str(path.absolute()) if path else shown(url)
 
 
 def key_of(store: Store, number: int, tenant: str | None) -> BatchKey:
@@ -64,10 +67,13 @@ def key_of(store: Store, number: int, tenant: str | None) -> BatchKey:
         NotFoundError: There is no batch of that number.
 
     """
-    if tenant is not None:
+    is_possible = number <= LARGEST
+    if tenant is not None and is_possible:
         return BatchKey(tenant, number)
-    with store.read() as connection:
-        owner = batches.owner(connection, number)
+    owner = None
+    if is_possible:
+        with store.read() as connection:
+            owner = batches.owner(connection, number)
     if owner is None:
         message = (
             f"There is no batch {number}. 'batchfx status' lists the batches there are."
@@ -90,7 +96,7 @@ def tenant_or_default(tenant: str | None) -> str:
 def _file(url: str) -> Path | None:
     try:
         parsed = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # ValueError: the port is no number
         return None
     is_file = parsed.get_backend_name() == "sqlite" and parsed.database
     return Path(parsed.database) if is_file and parsed.database else None

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os.path
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
 from batchfx.cli import database, discovery
 from batchfx.cli.follow import EXIT_FAULTY, EXIT_WELL
+from batchfx.cli.invocation import command
 from batchfx.cli.options import Settings
 from batchfx.cli.run import run
 from batchfx.cli.screen import person_screen
@@ -48,6 +50,7 @@ def demo_command(settings: Settings) -> int:
             as_json=False,
             corrected=os.path.relpath(folder / CORRECTED),
         )
+        screen.say(f"\nTo see it on a page:\n  {_page(settings)}")
     return EXIT_WELL if code == EXIT_FAULTY else code
 
 
@@ -66,6 +69,11 @@ def find_checkout(start: Path) -> Path:
         "Clone the project and run 'batchfx demo' in its folder."
     )
     raise SourceError("no_checkout", message)
+
+
+def _page(settings: Settings) -> str:
+    is_there = find_spec("fastapi") is not None
+    return command(settings, "serve") if is_there else "make serve"
 
 
 def _remove_earlier() -> None:

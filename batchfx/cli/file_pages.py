@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from batchfx.cli.invocation import command
+from batchfx.cli.languages import fate, message, number, phrase, words
 from batchfx.cli.options import Settings
 from batchfx.cli.screen import NUMBER_WIDTH, Screen, causes, columns
 from batchfx.cli.text import MESSAGE, counted, cut, one_line
@@ -60,7 +61,7 @@ def show_layout(screen: Screen, name: str, layout: Layout) -> None:
             _add(table, label, reasons.pop(key))
         elif layout.settings.get(key) not in UNTOLD:
             value = layout.settings[key]
-            _add(table, label, SIGNS.get(value, str(value)))
+            _add(table, label, words(SIGNS.get(value, str(value))))
     for key, reason in reasons.items():
         _add(table, key.replace("_", " ").capitalize(), reason)
     screen.show(table)
@@ -74,8 +75,8 @@ def show_issues(
     for issue in issues[:MOST_ISSUES]:
         title = titles.get(issue.field or "", "")
         of = "" if title in issue.message else f"{cut(title)}: "
-        level = issue.level.capitalize()
-        screen.say(f"{level}: {of}{issue.message}", STYLES[issue.level])
+        level = words(issue.level.capitalize())
+        screen.say(f"{level}: {of}{message(issue)}", STYLES[issue.level])
     if len(issues) > MOST_ISSUES:
         more = counted(len(issues) - MOST_ISSUES, "other note")
         screen.say(f"and {more} on the file; --json has all.")
@@ -100,10 +101,10 @@ def show_written(screen: Screen, survey: Survey) -> None:
     for place, (title, each) in enumerate(
         zip(survey.titles, survey.notations.values(), strict=True)
     ):
-        words = in_words(each)
-        if words:
+        told = in_words(each)
+        if told:
             kind = survey.types.get(place, "text")
-            table.add_row(Text(cut(title)), kind, Text(words))
+            table.add_row(Text(cut(title)), kind, Text(told))
     if table.rows:
         screen.show(table)
         screen.say()
@@ -120,15 +121,15 @@ def show_account(screen: Screen, survey: Survey, account: Account) -> None:
         screen.say()
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(justify="right", min_width=NUMBER_WIDTH)
-    for number, name, style in (
+    for count, name, style in (
         (account.good, "good", "green"),
         (account.faulty, "faulty", "yellow"),
         (account.blank, "blank, passed over", ""),
     ):
-        if number:
-            table.add_row(Text(f"{number:,}", style), Text(name, style))
-    noun = "row" if account.read == 1 else "rows"
-    table.add_row(Text(f"{account.read:,}", "bold"), Text(noun, "bold"))
+        if count:
+            table.add_row(Text(number(count), style), Text(fate(name, count), style))
+    noun = words("row" if account.read == 1 else "rows")
+    table.add_row(Text(number(account.read), "bold"), Text(noun, "bold"))
     screen.show(table)
     screen.say()
 
@@ -177,20 +178,21 @@ def in_words(notation: Notation) -> str:
         f"empty: {', '.join(notation.null_tokens)}" if notation.null_tokens else "",
         *(OPEN.get(name, name) for name in notation.unsettled),
     ]
-    return "; ".join(part for part in parts if part)
+    return "; ".join(words(part) for part in parts if part)
 
 
 def _mark(notation: Notation) -> str:
-    words = []
+    told = []
     if notation.decimal:
-        words.append(f"decimals after '{notation.decimal}'")
+        told.append(f"decimals after '{notation.decimal}'")
     if notation.thousands:
-        words.append(f"thousands by '{one_line(notation.thousands)}'")
-    return ", ".join(words)
+        told.append(f"thousands by '{one_line(notation.thousands)}'")
+    return ", ".join(told)
 
 
-def _add(table: Table, label: str, words: str) -> None:
-    table.add_row(Text(f"  {label}", "dim"), Text(cut(words, MESSAGE)))
+def _add(table: Table, label: str, told: str) -> None:
+    reason = cut(phrase("reason", told), MESSAGE)
+    table.add_row(Text(f"  {words(label)}", "dim"), Text(reason))
 
 
 def _show_columns(screen: Screen, seen: Iterable[Seen]) -> None:
@@ -198,7 +200,7 @@ def _show_columns(screen: Screen, seen: Iterable[Seen]) -> None:
     for each in list(seen)[:MOST_COLUMNS]:
         table.add_row(
             Text(cut(each.title)),
-            Text(each.type if each.filled else "empty"),
+            Text(each.type if each.filled else words("empty")),
             Text(cut(each.example or "")),
             Text(_notes(each), "dim"),
         )
@@ -209,7 +211,7 @@ def _notes(seen: Seen) -> str:
     parts = [in_words(seen.notation)]
     if seen.misfits:
         value = f": '{cut(seen.misfit)}'" if seen.misfit else ""
-        parts.append(f"{seen.misfits:,} of {seen.filled:,} are not{value}")
+        parts.append(words(f"{seen.misfits:,} of {seen.filled:,} are not{value}"))
     return "; ".join(part for part in parts if part)
 
 
@@ -219,9 +221,9 @@ def _rows(sight: Sight) -> Table:
         *(cut(title, CELL) for title in sight.titles[:MOST_CELLS]),
         right=("Row",),
     )
-    for number, cells in sight.rows:
+    for row, cells in sight.rows:
         shown = [Text(cut(cell or "", CELL)) for cell in cells[:MOST_CELLS]]
-        table.add_row(f"{number:,}", *shown)
+        table.add_row(number(row), *shown)
     return table
 
 

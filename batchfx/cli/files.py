@@ -14,7 +14,7 @@ from rich.text import Text
 
 from batchfx.cli import file_json, file_pages, records
 from batchfx.cli.follow import EXIT_BROKEN, EXIT_FAULTY, EXIT_WELL
-from batchfx.cli.options import Settings, examples, json_option
+from batchfx.cli.options import Settings, examples, json_option, language_option
 from batchfx.cli.screen import Screen, person_screen
 from batchfx.cli.text import one_line
 from batchfx.errors import SourceError
@@ -64,6 +64,7 @@ options_option = click.option(
 @options_option
 @set_option
 @json_option
+@language_option
 @click.pass_obj
 def inspect_command(
     settings: Settings | None,
@@ -108,6 +109,7 @@ def inspect_command(
 @options_option
 @set_option
 @json_option
+@language_option
 @click.pass_obj
 def check_command(
     settings: Settings | None,

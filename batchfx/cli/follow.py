@@ -12,9 +12,9 @@ from batchfx.cli.options import Settings
 from batchfx.cli.progress import Display, display
 from batchfx.cli.screen import Screen
 from batchfx.errors import LeaseLostError, StoreError
-from batchfx.execution.attempt import Watch
-from batchfx.execution.control import Report
-from batchfx.execution.local import INTERRUPTED
+from batchfx.execution.control import Watch
+from batchfx.execution.prepare import INTERRUPTED
+from batchfx.execution.reports import Report
 from batchfx.model.progress import Progress
 from batchfx.model.states import BatchState
 from batchfx.store.batches import Batch
@@ -22,6 +22,7 @@ from batchfx.store.batches import Batch
 EXIT_WELL = 0
 EXIT_BROKEN = 1
 EXIT_FAULTY = 3
+BROKEN = frozenset({BatchState.FAILED, BatchState.CANCELLED})
 
 Work = Callable[[Watch], Report]
 
@@ -92,8 +93,11 @@ def follow(
 
 
 def exit_code(report: Report) -> int:
-    """Return 0 when every row ended well, 3 when some did not, 1 for a failed batch."""
-    if report.batch.state is BatchState.FAILED or was_interrupted(report):
+    """Return 0 when every row ended well, 3 when some did not.
+
+    1 is for a batch that failed, was cancelled or was interrupted.
+    """
+    if report.batch.state in BROKEN or was_interrupted(report):
         return EXIT_BROKEN
     return EXIT_FAULTY if report.tally.faulty else EXIT_WELL
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from batchfx.cli.options import Settings
+from batchfx.store.addresses import shown
 
 NAME = "batchfx"
 
@@ -16,11 +17,12 @@ NAME = "batchfx"
 def command(settings: Settings, *arguments: str) -> str:
     """Return the command line with *arguments* and the options that were given now.
 
-    What comes from the environment or from pyproject.toml will be there again.
+    What comes from the environment or from pyproject.toml will be there again. A
+    password is left for the person to fill in.
     """
     options = [word for name in settings.importers for word in ("--importers", name)]
     if settings.database:
-        options += ["--database", settings.database]
+        options += ["--database", shown(settings.database)]
     return shlex.join([_program(), *arguments, *options])
 
 

@@ -8,17 +8,16 @@ from collections.abc import Iterable, Mapping
 from rich.table import Table
 from rich.text import Text
 
+from batchfx.cli.languages import fate, message, number, phrase, words
 from batchfx.cli.options import Settings
 from batchfx.cli.screen import NUMBER_WIDTH, STYLES, Screen, columns
 from batchfx.cli.summary import show_file_issues, show_headline, show_next
 from batchfx.cli.text import MESSAGE, counted, cut, duration, minute, moment, one_line
 from batchfx.cli.words import is_active, state_of, tally_table
-from batchfx.execution.control import Difference, Report
+from batchfx.execution.reports import Difference, Report
 from batchfx.execution.views import PENDING, RowView
 from batchfx.model.verdicts import Tally, Verdict
 from batchfx.store.batches import Batch
-
-VERDICT_WIDTH = 9
 
 
 def show_batches(screen: Screen, reports: list[Report]) -> None:
@@ -42,9 +41,9 @@ def _batch_cells(report: Report) -> list[str]:
     batch = report.batch
     return [
         str(batch.key.number),
-        state_of(report),
-        f"{report.tally.total:,}",
-        f"{report.tally.faulty:,}",
+        phrase("batch_state", state_of(report)),
+        number(report.tally.total),
+        number(report.tally.faulty),
         minute(batch.started_at),
         batch.importer,
         one_line(batch.source_name),
@@ -58,7 +57,7 @@ def show_batch(screen: Screen, settings: Settings, report: Report) -> None:
     screen.say()
     table = Table.grid(padding=(0, 3, 0, 0))
     for name, value in _facts(report):
-        table.add_row(Text(f"  {name}", "dim"), Text(one_line(value)))
+        table.add_row(Text(f"  {words(name)}", "dim"), Text(one_line(value)))
     screen.show(table)
     screen.say()
     screen.show(tally_table(report))
@@ -78,12 +77,15 @@ def _facts(report: Report) -> list[tuple[str, str]]:
     ]
     if batch.ended_at is not None:
         facts.append(
-            ("Ended", f"{moment(batch.ended_at)}, after {duration(report.seconds)}")
+            (
+                "Ended",
+                words(f"{moment(batch.ended_at)}, after {duration(report.seconds)}"),
+            )
         )
-    if is_active(report) and batch.worker:
-        host, number, *_ = batch.worker.split("/")
+    if is_active(report) and report.at_work:
+        host, number, *_ = report.at_work[0].worker.split("/")
         process = number.partition(".")[0]  # the rest is when it began
-        facts.append(("Run by", f"process {process} on {host}"))
+        facts.append(("Run by", words(f"process {process} on {host}")))
     return facts
 
 
@@ -96,37 +98,55 @@ def show_rows(
     screen: Screen,
     views: Iterable[RowView],
     headers: Mapping[str, str],
-    verdict: str | None,
+    wanted: Mapping[str, str | None],
 ) -> None:
-    """Show one row on each line, as they come; *headers* name the fields."""
+    """Show one row on each line, as they come; *headers* name the fields.
+
+    *wanted* is what the rows were asked for by.
+    """
     screen.say()
     views = iter(views)
     first = next(views, None)
     if first is None:
-        screen.say(f"No row is {verdict}." if verdict else "There are no rows.")
+        screen.say(_no_rows(wanted))
         return
-    heading = f"{'Row':>{NUMBER_WIDTH}}  {'Verdict':<{VERDICT_WIDTH}}  Record or issue"
+    width, end = _width(), words("Record or issue")
+    heading = f"{words('Row'):>{NUMBER_WIDTH}}  {words('Verdict'):<{width}}  {end}"
     screen.say(heading, "dim")
     show = _show_on_terminal if screen.is_terminal else _write
     for view in itertools.chain([first], views):
-        show(screen, view, headers)
+        show(screen, view, headers, width)
 
 
-def _write(screen: Screen, view: RowView, headers: Mapping[str, str]) -> None:
+def _no_rows(wanted: Mapping[str, str | None]) -> str:
+    given = [name for name, value in wanted.items() if value]
+    if given == ["verdict"]:
+        return words(f"No row is {wanted['verdict']}.")
+    return words("No row is as you asked." if given else "There are no rows.")
+
+
+def _write(
+    screen: Screen, view: RowView, headers: Mapping[str, str], width: int
+) -> None:
     """Write the row without rich, which takes far longer than to find it."""
-    verdict = f"{view.verdict:<{VERDICT_WIDTH}}"
-    line = f"{view.row:>{NUMBER_WIDTH},}  {verdict}  {_end(view, headers)}"
+    verdict = f"{fate(view.verdict):<{width}}"
+    line = f"{number(view.row):>{NUMBER_WIDTH}}  {verdict}  {_end(view, headers)}"
     screen.file.write(f"{line.rstrip()}\n")
 
 
 def _show_on_terminal(
-    screen: Screen, view: RowView, headers: Mapping[str, str]
+    screen: Screen, view: RowView, headers: Mapping[str, str], width: int
 ) -> None:
-    line = Text(f"{view.row:>{NUMBER_WIDTH},}  ")
-    line.append(f"{view.verdict:<{VERDICT_WIDTH}}", _style(view.verdict))
+    line = Text(f"{number(view.row):>{NUMBER_WIDTH}}  ")
+    line.append(f"{fate(view.verdict):<{width}}", _style(view.verdict))
     line.append(f"  {_end(view, headers)}")
     line.truncate(screen.width, overflow="ellipsis")
     screen.say(line)
+
+
+def _width() -> int:
+    """Return how wide the longest verdict is, in the language that is spoken."""
+    return max(len(fate(name)) for name in (*Verdict, PENDING))
 
 
 def _style(verdict: str) -> str:
@@ -140,9 +160,10 @@ def _end(view: RowView, headers: Mapping[str, str]) -> str:
     value = f"'{cut(first.value)}'" if first.value else ""
     field = cut(headers.get(first.field, first.field)) if first.field else ""
     where = " ".join(part for part in (field, value) if part)
-    others = f" (and {more} more)" if more else ""
+    others = words(f" (and {more} more)" if more else "")
     meant = f" Did you mean '{cut(first.suggestion)}'?" if first.suggestion else ""
-    told = ": ".join(part for part in (where, cut(first.message, MESSAGE)) if part)
+    meant = words(meant)
+    told = ": ".join(part for part in (where, cut(message(first), MESSAGE)) if part)
     return f"{told}{meant}{others}"
 
 
@@ -152,7 +173,7 @@ def show_recount(
     """Say whether what is kept is what was counted, and where it is not."""
     screen.say()
     if not differences:
-        counts = [f"{n:,} {name}" for name, n in tally.counts().items() if n]
+        counts = [words(f"{n:,} {name}") for name, n in tally.counts().items() if n]
         rows = counted(tally.total, "row")
         were = "was" if tally.total == 1 else "were"
         screen.say(f"Batch {number}: {rows} {were} counted; all agrees.")

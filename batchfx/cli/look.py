@@ -20,8 +20,9 @@ from batchfx.cli.options import (
 from batchfx.cli.screen import Screen, causes, person_screen
 from batchfx.cli.text import listed
 from batchfx.cli.words import headers
-from batchfx.execution.control import Report, recount, report
-from batchfx.execution.views import PENDING, issue_groups, listing, rows
+from batchfx.execution.browse import every
+from batchfx.execution.reports import Report, listing, recount, report
+from batchfx.execution.views import PENDING, issue_groups, rows
 from batchfx.importer import find_importer
 from batchfx.model.verdicts import Verdict
 
@@ -78,7 +79,9 @@ def issues_command(
 @click.command(
     "rows",
     epilog=examples(
-        "batchfx rows 3 --verdict invalid", "batchfx rows 3 --json > rows.json"
+        "batchfx rows 3 --verdict invalid",
+        "batchfx rows 3 --field email --text example.com",
+        "batchfx rows 3 --json > rows.json",
     ),
 )
 @batch_argument
@@ -87,17 +90,21 @@ def issues_command(
     type=click.Choice([*map(str, Verdict), PENDING]),
     help="Only the rows of this verdict.",
 )
+@click.option("--code", help="Only rows with an issue of this code.")
+@click.option("--field", help="Only rows with an issue in this field.")
+@click.option("--text", help="Only rows with this text in a cell.")
 @tenant_option
 @json_option
 @global_options
 @click.pass_obj
 def rows_command(
     settings: Settings,
+    /,
     *,
     number: int,
-    verdict: str | None,
     tenant: str | None,
     as_json: bool,
+    **wanted: str | None,
 ) -> None:
     """Show the rows of BATCH, each with its verdict and its record or first issue.
 
@@ -106,7 +113,11 @@ def rows_command(
     output = sys.stdout
     with person_screen(as_json=as_json) as screen, database.found(settings) as store:
         key = database.key_of(store, number, tenant)
-        batch, views = report(store, key).batch, rows(store, key, verdict)
+        batch = report(store, key).batch
+        views = rows(store, key, wanted["verdict"])
+        if wanted["code"] or wanted["field"] or wanted["text"]:
+            discovery.load(settings)
+            views = every(store, key, **wanted)
         _say_place(screen, settings)
         if as_json:
             # Only the importer says which of the values are sensitive.
@@ -114,7 +125,7 @@ def rows_command(
             find_importer(batch.importer)
             records.stream_json(output, map(records.of_row, views))
         else:
-            listings.show_rows(screen, views, headers(batch), verdict)
+            listings.show_rows(screen, views, headers(batch), wanted)
 
 
 @click.command("recount", epilog=examples("batchfx recount 3"))
@@ -146,7 +157,7 @@ def _list_batches(settings: Settings, tenant: str, *, as_json: bool) -> None:
         others: list[str] = []
         if database.exists(settings):
             store = stack.enter_context(database.opened(settings))
-            found = [Report(*each) for each in listing(store, tenant, LATEST + 1)]
+            found = listing(store, tenant, LATEST + 1)
             others = database.other_tenants(store, tenant)
         _say_place(screen, settings)
         if not as_json:

@@ -10,6 +10,9 @@ from typing import Any, TypeVar
 
 import click
 
+from batchfx.cli.languages import speak
+from batchfx.model.translation import Language
+
 MOST_ROWS = 1_000_000  # of a chunk, which is held in memory
 DEFAULT_DATABASE = "sqlite:///batchfx.db"
 
@@ -42,14 +45,6 @@ def _keep(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
 
 def global_options(command: Decorated) -> Decorated:
     """Add the options that may stand before the command's name and after it."""
-    database = click.option(
-        "--database",
-        metavar="URL",
-        expose_value=False,
-        callback=_keep,
-        help="Where batches are kept.  [env: BATCHFX_DATABASE_URL; "
-        f"default: {DEFAULT_DATABASE}]",
-    )
     importers = click.option(
         "--importers",
         multiple=True,
@@ -59,7 +54,40 @@ def global_options(command: Decorated) -> Decorated:
         help="A module that defines importers; may be repeated.  "
         "[env: BATCHFX_IMPORTERS]",
     )
-    return importers(database(command))
+    return importers(language_option(database_option(command)))
+
+
+def language_option(command: Decorated) -> Decorated:
+    """Add the one of them that says in which language issues are told."""
+    language = click.option(
+        "--language",
+        type=click.Choice([*map(str, Language)]),
+        expose_value=False,
+        callback=_speak,
+        help="The language of issues and summaries.  [env: BATCHFX_LANGUAGE, or the "
+        "locale]",
+    )
+    return language(command)
+
+
+def _speak(ctx: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    """Speak the language, said before the command's name or after it."""
+    del ctx, parameter
+    if value is not None:
+        speak(Language(value))
+
+
+def database_option(command: Decorated) -> Decorated:
+    """Add the one of them that says where batches are kept."""
+    database = click.option(
+        "--database",
+        metavar="URL",
+        expose_value=False,
+        callback=_keep,
+        help="Where batches are kept.  [env: BATCHFX_DATABASE_URL; "
+        f"default: {DEFAULT_DATABASE}]",
+    )
+    return database(command)
 
 
 tenant_option = click.option(
@@ -74,7 +102,16 @@ json_option = click.option(
     is_flag=True,
     help="Print JSON on standard output, and nothing else there.",
 )
+detach_option = click.option(
+    "--detach",
+    "detached",
+    is_flag=True,
+    help="Only enter it; workers run it ('batchfx worker').",
+)
 batch_argument = click.argument("number", metavar="BATCH", type=click.IntRange(min=1))
+
+
+SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
 class Rate(click.ParamType[float]):
@@ -99,6 +136,22 @@ class Rate(click.ParamType[float]):
                 f"{value!r} is no part of all rows: write 5% or 0.05.", param, ctx
             )
         return number
+
+
+class Age(click.ParamType[float]):
+    """A length of time: 90s, 15m, 2h, 7d."""
+
+    name = "age"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return it in seconds."""
+        written = re.fullmatch(r"([0-9]{1,6})([smhd])", str(value).strip())
+        if written is None:
+            message = f"{value!r} is no length of time: write 90s, 15m, 2h or 7d."
+            self.fail(message, param, ctx)
+        return float(int(written[1]) * SECONDS[written[2]])
 
 
 class ChunkSize(click.ParamType[int]):

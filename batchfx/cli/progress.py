@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from batchfx.cli.interruption import STOPPING
+from batchfx.cli.languages import words
 from batchfx.cli.screen import Screen, screen_on
 from batchfx.cli.text import clock, counted, duration, percent
 from batchfx.cli.words import counts_line
@@ -90,7 +91,7 @@ class Bar:
         if progress.tally.decided:
             yield Text("  ").append_text(counts_line(progress.tally))
         if self._is_stopping():
-            yield Text(f"  {STOPPING}", "yellow")
+            yield Text(f"  {words(STOPPING)}", "yellow")
 
 
 def _parts(progress: Progress, at: float) -> list[str]:
@@ -122,8 +123,14 @@ def _line(width: int, share: float, *parts: str) -> Table:
     grid = Table.grid(padding=(0, 2, 0, 0))
     for _ in range(2 + len(parts)):
         grid.add_column(no_wrap=True)
-    grid.add_row("", bar, *map(Text, parts))
+    grid.add_row("", bar, *(Text(_padded(part)) for part in parts))
     return grid
+
+
+def _padded(part: str) -> str:
+    """Return what stands beside the bar in words, as wide as it was at least."""
+    text = part.lstrip()
+    return f"{words(text):>{len(part)}}" if text != part else words(part)
 
 
 def share_of(progress: Progress) -> float:
@@ -174,4 +181,4 @@ def _named(progress: Progress) -> list[str]:
 
 
 def _joined(*parts: str) -> str:
-    return ", ".join(part for part in parts if part)
+    return ", ".join(words(part) for part in parts if part)

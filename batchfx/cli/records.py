@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 from batchfx.cli.text import timestamp
 from batchfx.cli.words import state_of
-from batchfx.execution.control import Difference, Report
+from batchfx.execution.reports import Difference, Report
 from batchfx.execution.views import RowView
 from batchfx.model.issues import Issue
 from batchfx.model.verdicts import Tally
@@ -22,6 +22,11 @@ LINE_ENDS = re.compile("[\x85\u2028\u2029]")
 def print_json(value: object) -> None:
     """Write *value* on standard output, on one line."""
     sys.stdout.write(_text(value, sys.stdout) + "\n")
+
+
+def json_line(value: object, output: TextIO) -> str:
+    """Return *value* as a line of JSON that the encoding of *output* can hold."""
+    return _text(value, output) + "\n"
 
 
 def stream_json(output: TextIO, values: Iterable[object]) -> None:

@@ -10,14 +10,16 @@ from typing import Any
 
 import click
 
-from batchfx.cli import database, discovery, records
+from batchfx.cli import database, discovery, invocation, records
 from batchfx.cli.follow import Followed, Work, follow
 from batchfx.cli.given import columns_of, mapping_options, set_option, values_of
+from batchfx.cli.hinting import hint
 from batchfx.cli.options import (
     ChunkSize,
     Rate,
     Settings,
     batch_argument,
+    detach_option,
     examples,
     global_options,
     json_option,
@@ -30,8 +32,9 @@ from batchfx.cli.summary import (
     show_next,
     show_summary,
 )
-from batchfx.execution.control import Options, Report, import_source, rerun
+from batchfx.execution.control import Options, import_source, rerun
 from batchfx.execution.mappings import with_values
+from batchfx.execution.reports import Report
 from batchfx.execution.settings import given_of
 from batchfx.files.paths import open_path
 from batchfx.store.engine import Store
@@ -66,6 +69,14 @@ from batchfx.store.engine import Store
     metavar="P",
     help="Stop when more than this part of the rows is faulty: 5% or 0.05.",
 )
+@click.option(
+    "--priority",
+    type=int,
+    default=0,
+    metavar="N",
+    help="Among batches that wait for workers, low numbers come first.  [default: 0]",
+)
+@detach_option
 @mapping_options
 @set_option
 @json_option
@@ -77,16 +88,16 @@ def import_command(
     *,
     type_name: str,
     file: Path,
-    tenant: str | None,
     mapped: tuple[str, ...],
     values: tuple[str, ...],
     pairs: tuple[str, ...],
     as_json: bool,
+    detached: bool,
     **chosen: Any,
 ) -> int:
     """Import FILE with the importer called TYPE."""
     options = Options(
-        tenant=database.tenant_or_default(tenant),
+        tenant=database.tenant_or_default(chosen.pop("tenant")),
         mapping=columns_of(mapped),
         settings=with_values(given_of(pairs), values_of(values)),
         **chosen,
@@ -105,6 +116,7 @@ def import_command(
                     name=file.name,
                     options=options,
                     watch=watch,
+                    detached=detached,
                 ),
                 as_json=as_json,
             )
@@ -129,6 +141,7 @@ def import_command(
     type=click.Path(path_type=Path, readable=False),
 )
 @tenant_option
+@detach_option
 @set_option
 @json_option
 @global_options
@@ -139,6 +152,7 @@ def rerun_command(
     number: int,
     file: Path | None,
     tenant: str | None,
+    detached: bool,
     pairs: tuple[str, ...],
     as_json: bool,
 ) -> int:
@@ -158,7 +172,9 @@ def rerun_command(
                 settings,
                 screen,
                 store,
-                lambda watch: rerun(store, key, file, settings=given, watch=watch),
+                lambda watch: rerun(
+                    store, key, file, settings=given, watch=watch, detached=detached
+                ),
                 as_json=as_json,
             )
     return finish(report, code, as_json=as_json)
@@ -188,6 +204,14 @@ def run(
     followed, report, code = follow(settings, screen, work, tell_end)
     if as_json:
         show_headline(screen, report)
+        if report.is_waiting:
+            hint(screen)
+    elif report.is_waiting:
+        hint(screen)
+        show_headline(screen, report)
+        screen.say("To follow it:")
+        number = str(report.key.number)
+        screen.say(f"  {invocation.command(settings, 'watch', number)}", "bold")
     elif followed.batch is None:
         show_headline(screen, report)
         screen.say("Nothing was left to do.")

@@ -12,6 +12,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from batchfx.cli.languages import message, number, words
 from batchfx.cli.text import MESSAGE, cut, plain
 from batchfx.model.issues import Level
 from batchfx.model.verdicts import Verdict
@@ -40,8 +41,11 @@ class Screen(Console):
         os.dup2(nowhere, self.file.fileno())
 
     def say(self, text: str | Text = "", style: str | None = None) -> None:
-        """Write *text*, which may come from a file or from the application."""
-        line = Text(plain(text)) if isinstance(text, str) else text
+        """Write *text*, which may come from a file or from the application.
+
+        What the command line itself says is written in the language that it speaks.
+        """
+        line = Text(plain(words(text))) if isinstance(text, str) else text
         self.print(line, style=style, soft_wrap=not self.is_terminal)
 
     def show(self, table: RenderableType) -> None:
@@ -80,7 +84,7 @@ def columns(*headings: str, right: tuple[str, ...] = ()) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for heading in headings:
         table.add_column(
-            Text(heading),
+            Text(words(heading)),
             justify="right" if heading in right else "left",
             overflow="fold",
         )
@@ -99,7 +103,7 @@ def causes(
     table.columns[1].no_wrap = True
     for group in groups:
         table.add_row(
-            Text(f"{group.count:,}"),
+            Text(number(group.count)),
             Text(cut(headers.get(group.field or "", group.field or ""))),
             _problem(group, suggestions=suggestions),
         )
@@ -108,10 +112,12 @@ def causes(
 
 def _problem(group: IssueGroup, *, suggestions: bool) -> Text:
     is_warning = group.level is Level.WARNING
-    text = Text("Warning: " if is_warning else "").append(cut(group.message, MESSAGE))
-    where = "the file" if group.row is None else f"row {group.row:,}"
+    text = Text(f"{words('Warning')}: " if is_warning else "")
+    text.append(cut(message(group), MESSAGE))
+    where = words("the file" if group.row is None else f"row {group.row:,}")
     value = f": {cut(group.value)}" if group.value else ""
     text.append(f"\n{where}{value} · {plain(group.code)}", style="dim")
     if suggestions and group.suggestion:
-        text.append(f"\ndid you mean '{cut(group.suggestion)}'?", style="dim")
+        meant = words(f"did you mean '{cut(group.suggestion)}'?")
+        text.append(f"\n{meant}", style="dim")
     return text

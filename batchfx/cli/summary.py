@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from batchfx.cli.invocation import command
+from batchfx.cli.languages import message, words
 from batchfx.cli.options import Settings
 from batchfx.cli.screen import Screen, causes
 from batchfx.cli.text import counted, duration
 from batchfx.cli.words import headers, headline, is_active, tally_table
-from batchfx.execution.control import Report
+from batchfx.execution.reports import Report
 from batchfx.execution.views import issue_groups
 from batchfx.model.issues import Issue
 from batchfx.model.progress import Progress
@@ -16,6 +17,7 @@ from batchfx.store.engine import Store
 
 TOP = 10  # causes shown
 CORRECT = "Correct these rows in a copy of the file, then:"
+LOOK = "To see and settle first what may or may not have happened outside:"
 TAKE_VALID = "To import the valid rows now, without a corrected file:"
 
 
@@ -37,10 +39,12 @@ def show_summary(
 
 
 def show_headline(screen: Screen, report: Report) -> None:
-    """Say where the batch is, and why if that has a reason."""
+    """Say where the batch is, and why if that has a reason or it waits."""
     screen.say(headline(report), "bold")
     if report.batch.reason:
-        screen.say(report.batch.reason)
+        screen.say(_reason(report, report.batch.reason))
+    if report.is_waiting and report.why:
+        screen.say(report.why)
 
 
 def show_file_issues(screen: Screen, report: Report) -> None:
@@ -55,7 +59,7 @@ def show_file_issues(screen: Screen, report: Report) -> None:
             f"{'was' if blank == 1 else 'were'} passed over."
         )
     for issue in told:
-        screen.say(f"{issue.level.capitalize()}: {issue.message}")
+        screen.say(f"{words(issue.level.capitalize())}: {message(issue)}")
 
 
 def show_next(
@@ -65,6 +69,8 @@ def show_next(
     sentence = next_step(report)
     if sentence is None:
         return
+    if report.tally.unknown:
+        _suggest(screen, LOOK, command(settings, "effect", "list"))
     again = ["rerun", str(report.key.number)]
     is_checked = report.batch.state is BatchState.CHECKED
     if is_checked and report.tally.faulty and report.tally.pending:
@@ -83,7 +89,7 @@ def _suggest(screen: Screen, purpose: str, line: str) -> None:
 def next_step(report: Report) -> str | None:
     """Return what a rerun is for, None when there is nothing left to do."""
     tally, state = report.tally, report.batch.state
-    if is_active(report):
+    if is_active(report) or report.is_waiting:
         return None
     if report.is_orphaned or state in {BatchState.STOPPED, BatchState.FAILED}:
         return "To go on where it ended:"
@@ -117,7 +123,14 @@ def _speed(report: Report, progress: Progress | None) -> str:
     done = progress.examined - progress.before
     if done <= 0:
         return ""
-    return f" in {duration(seconds)}, {done / seconds:,.0f} rows/s"
+    return words(f" in {duration(seconds)}, {done / seconds:,.0f} rows/s")
+
+
+def _reason(report: Report, reason: str) -> str:
+    """Return why the batch is where it is: as the issue of the file says it, if one."""
+    told = (issue for issue in report.file_issues if _is_reason(issue, report))
+    issue = next(told, None)
+    return reason if issue is None else message(issue)
 
 
 def _is_reason(issue: Issue, report: Report) -> bool:

@@ -7,27 +7,44 @@ from collections.abc import Mapping
 from rich.table import Table
 from rich.text import Text
 
+from batchfx.cli.languages import fate, number, words
 from batchfx.cli.screen import NUMBER_WIDTH, STYLES
 from batchfx.cli.text import counted
-from batchfx.execution.control import Report
+from batchfx.execution.reports import Report
+from batchfx.execution.waiting import Wait
 from batchfx.importer import registered
 from batchfx.model.states import ACTIVE, BatchState
 from batchfx.model.verdicts import Tally, Verdict
 from batchfx.store.batches import Batch
 
 INTERRUPTED = "interrupted"
+WAITING = {
+    Wait.TURN: "waits for its turn",
+    Wait.WORKER: "waits for a worker ('batchfx worker' starts one)",
+    Wait.IMPORTER: "waits for a worker that has its importer",
+    Wait.SWITCH: "waits until a switch is on again",
+    Wait.RESTART: "was interrupted: the process that ran it has ended",
+}
 STATES = {
+    BatchState.DRAFT: "was not started yet",
     BatchState.STAGING: "is being read",
     BatchState.RUNNING: "is running",
     BatchState.CHECKED: "was checked; nothing was written",
     BatchState.COMPLETED: "is complete",
     BatchState.STOPPED: "was stopped",
     BatchState.FAILED: "failed",
+    BatchState.PAUSED: "is paused",
+    BatchState.CANCELLED: "was cancelled",
 }
 
 
 def state_of(report: Report) -> str:
-    """Return the state for machines: interrupted when its process has died."""
+    """Return the state for machines: interrupted when its process has died.
+
+    And waiting while it is left to workers.
+    """
+    if report.is_waiting:
+        return "waiting"
     return INTERRUPTED if report.is_orphaned else str(report.batch.state)
 
 
@@ -37,8 +54,12 @@ def headline(report: Report) -> str:
 
 
 def _state(report: Report) -> str:
-    if report.is_orphaned:
-        return "was interrupted: the process that ran it has ended"
+    if report.waits_for is not None:
+        return WAITING[report.waits_for]
+    tally = report.tally
+    was_written = tally.created or tally.updated or tally.unchanged
+    if report.batch.state is BatchState.CHECKED and was_written:
+        return "has edited rows that wait for a rerun"
     return STATES[report.batch.state]
 
 
@@ -68,15 +89,13 @@ def tally_table(report: Report, total: str = "") -> Table:
     table.add_column()
     for verdict in Verdict:
         if tally.count(verdict):
-            style = STYLES[verdict]
-            table.add_row(
-                Text(f"{tally.count(verdict):,}", style), Text(str(verdict), style)
-            )
+            style, fated = STYLES[verdict], fate(verdict, tally.count(verdict))
+            table.add_row(Text(number(tally.count(verdict)), style), Text(fated, style))
     if tally.pending:
-        table.add_row(f"{tally.pending:,}", _pending(report))
+        table.add_row(number(tally.pending), fate(_pending(report), tally.pending))
     noun = "row" if tally.total == 1 else "rows"
-    name = Text(noun, "bold").append(total, "not bold")
-    table.add_row(Text(f"{tally.total:,}", "bold"), name)
+    name = Text(words(noun), "bold").append(total, "not bold")
+    table.add_row(Text(number(tally.total), "bold"), name)
     return table
 
 
@@ -88,7 +107,7 @@ def _pending(report: Report) -> str:
 def counts_line(tally: Tally) -> Text:
     """Return the counts that are not zero on one line."""
     parts = [
-        Text(f"{tally.count(verdict):,} {verdict}", STYLES[verdict])
+        Text(words(f"{tally.count(verdict):,} {verdict}"), STYLES[verdict])
         for verdict in Verdict
         if tally.count(verdict)
     ]

@@ -24,6 +24,12 @@ def run(shell: Shell, *arguments: str) -> Ran:
     return shell.run(*arguments, BATCHFX_IMPORTERS="")
 
 
+def offered(ran: Ran) -> str:
+    """Return the line with the command that finishes every row."""
+    (line,) = [each for each in ran.out.splitlines() if " rerun 1 " in each]
+    return line
+
+
 def test_the_demo_shows_a_whole_import(checkout: Shell) -> None:
     ran = run(checkout, "demo")
 
@@ -32,15 +38,19 @@ def test_the_demo_shows_a_whole_import(checkout: Shell) -> None:
     assert f"Database: {checkout.folder / 'batchfx-demo.db'}\n" in ran.out
     assert " rows need attention.\n" in ran.out
     assert "     Rows  Field         Problem\n" in ran.out
-    assert ran.out.splitlines()[-1] == (
+    assert offered(ran) == (
         f"  {SCRIPT} rerun 1 samples/customers-corrected.csv "
         "--database sqlite:///batchfx-demo.db"
+    )
+    assert ran.out.endswith(
+        "\n\nTo see it on a page:\n"
+        f"  {SCRIPT} serve --database sqlite:///batchfx-demo.db\n"
     )
     assert ran.err.startswith("100%, ")
 
 
 def test_the_command_that_the_demo_prints_finishes_every_row(checkout: Shell) -> None:
-    told = run(checkout, "demo").out.splitlines()[-1].split()
+    told = offered(run(checkout, "demo")).split()
     ran = run(checkout, *told[1:])
 
     assert ran.code == 0
@@ -56,7 +66,7 @@ def test_the_demo_begins_anew_each_time(checkout: Shell) -> None:
 
 def test_the_demo_runs_below_the_checkout_as_well(checkout: Shell) -> None:
     below = Shell(checkout.folder / "samples")
-    told = run(below, "demo").out.splitlines()[-1].split()
+    told = offered(run(below, "demo")).split()
     ran = run(below, *told[1:])
 
     assert "customers-corrected.csv" in told

@@ -471,6 +471,40 @@ def test_dates_of_a_sheet_are_told_in_text_columns_that_somebody_asked_for(
     assert codes(text.rows[0]) == {"day": "date_in_text_field"}
 
 
+def test_numbers_shown_with_more_are_told_in_text_columns_that_somebody_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "book.xlsx"
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet.append(["id", "code"])
+    sheet.append([1, 42])
+    sheet["B2"].number_format = '[>9]00000;"A"0'
+    book.save(path)
+
+    plain = checked(path, [], capsys)
+    text = checked(path, ["--columns", "code:text"], capsys)
+
+    assert (plain.code, plain.rows[0]["values"]) == (0, ["1", "42"])
+    assert (text.code, text.rows[0]["values"]) == (3, ["1", None])
+    assert codes(text.rows[0]) == {"code": "leading_zero_risk"}
+
+
+def test_a_total_is_told_and_every_row_is_accounted_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sure = check(tmp_path, capsys, "name,qty\na,1\n\nb,2\nTotal,3\n")
+    doubtful = check(tmp_path, capsys, "name,qty\na,1\nb,2\nTotal,4\n")
+
+    assert codes(sure.rows[2]) == {None: "not_a_record"}
+    assert sure.totals == {"read": 4, "good": 2, "faulty": 1, "blank": 1}
+    assert codes(doubtful.rows[2]) == {None: "possible_total"}
+    assert doubtful.rows[2]["values"] == ["Total", "4"]
+    assert doubtful.rows[2]["issues"][0]["level"] == "warning"
+    assert (doubtful.code, doubtful.totals["good"]) == (0, 3)
+
+
 def test_columns_without_a_name_and_rows_without_a_header_are_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -277,7 +277,8 @@ def test_a_run_that_loses_its_batch_names_the_command_to_go_on(
         "    name = 'robbed'\n"
         "    def check_row(self, row):\n"
         "        with sqlite3.connect('batchfx.db') as connection:\n"
-        "            connection.execute('UPDATE batchfx_batch SET fence = fence + 1')\n"
+        "            connection.execute('UPDATE batchfx_chunk SET fence = fence + 1 '\n"
+        "                \"WHERE state = 'leased'\")\n"
         "    def process(self, row, context):\n"
         "        return 1\n",
     )

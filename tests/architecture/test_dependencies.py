@@ -1,4 +1,4 @@
-"""What batchfx imports is what an installation without extras brings."""
+"""What batchfx imports is what its installation brings, extras for users included."""
 
 from __future__ import annotations
 
@@ -36,12 +36,20 @@ def _plain(name: str) -> str:
     return name.lower().replace("_", "-")
 
 
-def core_requirements() -> set[str]:
-    lines = [line for line in requires("batchfx") or [] if "extra ==" not in line]
-    return {_plain(re.split(r"[^\w-]", line)[0]) for line in lines}
+def requirements(*extras: str) -> set[str]:
+    """Return the names of the core's requirements and those of the extras."""
+    lines = [
+        line
+        for line in requires("batchfx") or []
+        if "extra ==" not in line
+        or any(re.search(f"extra == ['\"]{extra}['\"]", line) for extra in extras)
+    ]
+    return {_plain(re.split(r"[^\w-]", line)[0]) for line in lines} - {"batchfx"}
 
 
-def test_batchfx_imports_exactly_its_core_dependencies() -> None:
-    # Pydantic imports email-validator for EmailStr, zoneinfo takes its zones of tzdata.
-    unseen = {"email-validator", "tzdata"}
-    assert distributions_used("batchfx") | unseen == core_requirements()
+def test_batchfx_imports_exactly_what_its_installation_brings() -> None:
+    # Pydantic imports email-validator for EmailStr, zoneinfo takes its zones of tzdata,
+    # SQLAlchemy imports psycopg for an address of PostgreSQL.
+    unseen = {"email-validator", "tzdata", "psycopg"}
+    found = distributions_used("batchfx") | unseen
+    assert found == requirements("postgres", "web", "workers")

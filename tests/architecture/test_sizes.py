@@ -28,7 +28,8 @@ def long_functions(source: str) -> list[str]:
 def test_a_module_and_its_functions_are_short(path: Path) -> None:
     source = path.read_text("utf-8")
 
-    assert len(source.splitlines()) <= MODULE_LIMIT
+    if path.parent.name != "versions":  # a migration is drafted and read once
+        assert len(source.splitlines()) <= MODULE_LIMIT
     assert long_functions(source) == []
 
 
