@@ -1,166 +1,169 @@
-"""Kill an import with SIGKILL at every transaction, then let it be finished, and judge.
+"""Kill every operation with SIGKILL at its points, let it be finished, and judge.
 
-Run as a program; it prints one JSON object of what it did. The work is done in forks of
-this process, which itself never uses Polars (a fork after that may hang), so that each
-trial costs no start of an interpreter.
+    python -m tests.faults.kills --spread 0 --rounds 1 --moments 100
+
+Kills at so many points of each operation on both databases (0: at each), spread evenly
+and others in each round, and some imports at random moments. Prints a JSON object of
+how many kills there were at each kind of point; "never" is one that did not come again.
+All is done in forks of this process, which itself never uses Polars, so that a trial
+costs no start of an interpreter.
 """
 
 from __future__ import annotations
 
-import io
+import gc
 import json
 import os
+import shutil
 import signal
 import sys
 import tempfile
 import time
-import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from random import Random
 
-import sqlalchemy as sa
-from sqlalchemy.engine import Connection
+import click
 
-from batchfx import Options, import_source, open_store, rerun
 from batchfx.errors import AlreadyImportedError
-from batchfx.store import batches
-from batchfx.store.engine import Store
-from tests.oracle import check_batch
-from tests.people import Base, Person, PersonImporter
-
-ROWS = 23
-CONTENT = "Code,Name,Age\n" + "".join(
-    f"A{n},{'boom' if n == 7 else 'Ann'},{'x' if n == 11 else n}\n" for n in range(ROWS)
-)
-GOOD = {f"A{n}" for n in range(ROWS) if n not in {7, 11}}
-PLACES = ("before", "inside", "after")
+from samples.servers import start_postgres
+from tests.faults import worlds
+from tests.faults.forks import ended, fork, in_fork, killed_at, points_of
+from tests.faults.operations import STATES, begun, finish
+from tests.faults.worlds import Place
 
 
-def fork(work: Callable[[], None]) -> int:
-    """Begin *work* in a forked process, which ends with it; return its number."""
-    child = os.fork()
-    if child:
-        return child
-    try:
-        work()
-    except BaseException:
-        traceback.print_exc()
-        os._exit(1)
-    os._exit(0)
+@dataclass
+class Killing:
+    """Kills on one kind of database, counted by place."""
+
+    place: Place
+    counts: Counter[str] = field(default_factory=Counter)
+    made: dict[str, str] = field(default_factory=dict)
+
+    def copy(self, state: str) -> str:
+        """Return the address of a new database in *state*."""
+        if state not in self.made:
+            url = self.place.empty()
+            assert in_fork(partial(worlds.make, url, state)) == 0, state
+            self.made[state] = url
+        return self.place.copy(self.made[state])
+
+    def points(self, name: str) -> list[str]:
+        """Return the points of the operation *name*."""
+        url = self.copy(STATES[name])
+        found = points_of(partial(begun, name, url))
+        self.place.drop(url)
+        return found
+
+    def kill(self, name: str, spread: int, turn: int) -> None:
+        """Kill the operation at so many of its points, or at all of them."""
+        points = self.points(name)
+        for number in spread_over(len(points), spread, turn):
+            url = self.copy(STATES[name])
+            is_killed = killed_at(partial(begun, name, url), number)
+            code = in_fork(partial(finish, name, url))
+            assert code == 0, (self.place.name, name, number, points[number])
+            self.place.drop(url)
+            place = points[number] if is_killed else "never"
+            self.counts[f"{self.place.name}: {name}: {place}"] += 1
+
+    def kill_at_moments(self, times: int, seed: int) -> None:
+        """Kill the import, and the one that goes on with it, at random moments."""
+        dice = Random(seed)  # noqa: S311 - the same moments in every run
+        for _ in range(times):
+            url = self.copy("tables")
+            for _ in range(dice.randint(1, 3)):
+                child = fork(partial(run_import, url))
+                time.sleep(dice.uniform(0.0, 0.25))
+                os.kill(child, signal.SIGKILL)
+                is_killed = ended(child) != 0
+                what = "a moment" if is_killed else "never"
+                self.counts[f"{self.place.name}: import: {what}"] += 1
+                if not is_killed:
+                    break
+            assert in_fork(partial(finish, "import", url)) == 0, seed
+            self.place.drop(url)
 
 
-def in_fork(work: Callable[[], None]) -> int:
-    """Run *work* in a forked process; return how that ended, as waitpid says."""
-    return os.waitpid(fork(work), 0)[1]
+def spread_over(count: int, wanted: int, turn: int) -> list[int]:
+    """Return *wanted* of the numbers below *count*, others at each *turn*."""
+    if not 0 < wanted < count:
+        return list(range(count))
+    step = count / wanted
+    shift = (turn * 0.381966) % 1.0  # of the golden ratio: no turn is like another
+    return [int((each + shift) * step) for each in range(wanted)]
 
 
 def run_import(url: str) -> None:
-    """Import the content, or go on with it."""
-    store = open_store(url)
-    source = io.BytesIO(CONTENT.encode())
-    options = Options(chunk_size=5)
-    import_source(store, PersonImporter, source, name="p.csv", options=options)
-
-
-def run_unless_done(url: str) -> None:
-    """Import the content; one that was killed late may have come to its end."""
+    """Import the content here, or go on with it; it may have come to its end."""
     with suppress(AlreadyImportedError):
-        run_import(url)
+        worlds.submit(worlds.opened(url), detached=False)
 
 
-def run_killed(url: str, nth: int, place: str) -> None:
-    """Import, and die at a place of the *nth* writing transaction."""
-    real = Store.write
-    count = 0
-
-    @contextmanager
-    def write(self: Store) -> Iterator[Connection]:
-        nonlocal count
-        count += 1
-        die = count == nth
-        if die and place == "before":
-            os.kill(os.getpid(), signal.SIGKILL)
-        with real(self) as connection:
-            yield connection
-            if die and place == "inside":
-                os.kill(os.getpid(), signal.SIGKILL)
-        if die and place == "after":
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    Store.write = write  # type: ignore[method-assign]  # this fork ends with the trial
-    run_import(url)
+@contextmanager
+def places(kinds: tuple[str, ...]) -> Iterator[list[Place]]:
+    """Make a folder and a server for databases, as far as they are wanted."""
+    folder = Path(tempfile.mkdtemp(prefix="batchfx-kills-"))
+    folder.chmod(0o711)
+    found = [Place(folder)] if "sqlite" in kinds else []
+    try:
+        if "postgresql" not in kinds:
+            yield found
+            return
+        with start_postgres(folder / "postgres", safe=False) as server:
+            yield [*found, Place(folder, server.url)]
+    finally:
+        shutil.rmtree(folder)
 
 
-def finish_and_judge(url: str) -> None:
-    """Finish the import as a user would, then hold it to the oracle."""
-    store = open_store(url)
-    with store.read() as connection:
-        started = batches.listing(connection, "default", 10)
-    if started:
-        (batch,) = started
-        report = rerun(store, batch.key)
-    else:
-        source = io.BytesIO(CONTENT.encode())
-        report = import_source(store, PersonImporter, source, name="p.csv")
-    assert report.batch.state == "completed", report
-    assert report.tally.total == ROWS
-    assert report.tally.created == len(GOOD), report.tally
-    assert (report.tally.failed, report.tally.invalid) == (1, 1), report.tally
-    check_batch(store, report.key)
-    with store.read() as connection:
-        codes = list(connection.execute(sa.select(Person.code)).scalars())
-    assert sorted(codes) == sorted(GOOD)
+@click.command()
+@click.option("--spread", default=0, help="Points of each operation; 0: all.")
+@click.option("--rounds", default=1, help="Go through all of it so many times.")
+@click.option("--moments", default=0, help="Random moments on each database.")
+@click.option("--seed", default=1, help="Of these moments.")
+@click.option("--database", "kinds", multiple=True, default=["sqlite", "postgresql"])
+@click.option("--operation", "names", multiple=True, default=list(STATES))
+@click.option("--by-point/--by-operation", default=True)
+def main(
+    *,
+    spread: int,
+    rounds: int,
+    moments: int,
+    seed: int,
+    kinds: tuple[str, ...],
+    names: tuple[str, ...],
+    by_point: bool,
+) -> None:
+    """Kill, finish, judge; print what was done."""
+    gc.freeze()
+    killings: list[Killing] = []
+    try:
+        with places(kinds) as found:
+            killings += map(Killing, found)
+            for killing in killings:
+                for each in range(rounds):
+                    for name in names:
+                        killing.kill(name, spread, each + seed)
+                killing.kill_at_moments(moments, seed)
+    finally:  # also when a person ends it: what was done was done
+        counts = sum((killing.counts for killing in killings), Counter[str]())
+        json.dump(counts if by_point else _by_operation(counts), sys.stdout, indent=1)
+        print()
 
 
-def new_database(folder: str) -> str:
-    """Return the address of a database that has the application's table only."""
-    url = f"sqlite:///{tempfile.mkdtemp(dir=folder)}/test.db"
-    assert in_fork(lambda: Base.metadata.create_all(sa.create_engine(url))) == 0
-    return url
-
-
-def kill_at_points(folder: str, counts: Counter[str], step: int) -> None:
-    """Kill at each place of every *step*-th transaction until the import outlives."""
-    for place in PLACES:
-        nth = 1
-        while True:
-            url = new_database(folder)
-            status = in_fork(partial(run_killed, url, nth, place))
-            if status == 0:
-                break
-            assert os.WTERMSIG(status) == signal.SIGKILL, status
-            counts[f"killed {place}"] += 1
-            assert in_fork(partial(finish_and_judge, url)) == 0, (place, nth)
-            nth += step
-
-
-def kill_at_moments(folder: str, counts: Counter[str], times: int, seed: int) -> None:
-    """Kill the import, and the one that goes on with it, at random moments."""
-    random = Random(seed)  # noqa: S311 - the same moments in every run
-    for _ in range(times):
-        url = new_database(folder)
-        for _ in range(random.randint(1, 3)):
-            child = fork(partial(run_unless_done, url))
-            time.sleep(random.uniform(0.0, 0.12))
-            os.kill(child, signal.SIGKILL)
-            killed = os.WIFSIGNALED(os.waitpid(child, 0)[1])
-            counts["killed at a moment" if killed else "ended before"] += 1
-            if not killed:
-                break
-        assert in_fork(partial(finish_and_judge, url)) == 0
-
-
-def main(step: int, times: int, seed: int) -> None:
-    """Do the trials and print how many there were of each kind."""
-    counts: Counter[str] = Counter()
-    with tempfile.TemporaryDirectory() as folder:
-        kill_at_points(folder, counts, step)
-        kill_at_moments(folder, counts, times, seed)
-    print(json.dumps(counts))
+def _by_operation(counts: Counter[str]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for name, count in counts.items():
+        database, operation, place = name.split(": ", 2)
+        kind = "never" if place == "never" else "killed"
+        found[f"{database}: {operation}: {kind}"] += count
+    return found
 
 
 if __name__ == "__main__":
-    main(*(int(word) for word in sys.argv[1:]))
+    main()
