@@ -1,0 +1,265 @@
+// A draft: how the file is read, which column is which field, and its first rows.
+
+import { button, h, swap } from "./dom.js";
+import { labelled, note, OPTION, options } from "./widget.js";
+
+const ENCODINGS = ["utf-8", "cp1252", "iso-8859-1", "iso-8859-15", "cp1250", "cp1251", "utf-16", "mac-roman", "cp850", "shift_jis", "gb18030"];
+const DELIMITERS = [",", ";", "\t", "|"];
+const ORDERS = ["dmy", "mdy", "ymd"];
+// Options that have a control when some issue names them.
+const RARE = { currency_allowed: ["true", "false"], percent: ["fraction", "number"], guards: ["remove", "keep"], two_digit_year: null };
+const DECIMALS = [".", ","];
+const AUTO = "auto";
+const SHOWN_ROWS = 8;
+const PAUSE = 600; // ms
+
+// What the mapping shows in any case, or the widget asks in its own way.
+const TOLD = new Set(["unknown_columns", "missing_column"]);
+
+export class DraftView {
+  // *started* is told the batch when it has begun, *discarded* when it is cancelled.
+  constructor(widget, draft, { started, discarded }) {
+    Object.assign(this, { widget, draft, started, discarded, last: Promise.resolve(), waiting: 0, byKeys: false });
+    const keys = (isKey) => () => (this.byKeys = isKey);
+    this.element = h("div", { class: "stack wide", onkeydown: keys(true), onpointerdown: keys(false) });
+    this.trouble = h("div", { class: "stack" });
+    this.refusal = h("div", { class: "stack" });
+    this.live = h("p", { class: "hidden", role: "status" });
+    this.draw();
+  }
+
+  say(key, values) {
+    return this.widget.say(key, values);
+  }
+
+  draw() {
+    swap(this.element, this.head(), this.refusal, this.questions(), this.reading(), this.mapping(), this.preview(), this.warnings(), this.trouble, this.actions(), this.live);
+  }
+
+  head() {
+    const { batch } = this.draft;
+    return h("div", { class: "stack near" }, h("h2", {}, this.say("draft.title")), h("p", { class: "soft" }, batch.source_name));
+  }
+
+  // With keys one comes by what is between: only what stays for a moment is meant.
+  meant(event, take) {
+    const control = event.target;
+    if (!this.byKeys) return take(control.value);
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => take(control.value), PAUSE);
+  }
+
+  // One change after the other, each on top of what the one before has made of the draft.
+  change(made) {
+    this.waiting += 1;
+    this.last = this.last.then(async () => {
+      try {
+        this.draft = await this.widget.api.patch(`batches/${this.draft.batch.number}/draft`, made(this.draft));
+        this.refusal.replaceChildren();
+        this.live.textContent = this.say("draft.changed");
+      } catch (error) {
+        this.refusal.replaceChildren(this.widget.complaint(error));
+        this.refusal.scrollIntoView({ block: "nearest" });
+      }
+      this.waiting -= 1;
+      if (!this.waiting) this.draw();
+    });
+    return this.last;
+  }
+
+  set(name, value) {
+    return this.change(({ settings }) => {
+      const { [name]: _, ...others } = settings;
+      return { settings: value === AUTO || value === "" ? others : { ...others, [name]: value } };
+    });
+  }
+
+  // --- How it is read
+
+  reading() {
+    const { layout, settings } = this.draft;
+    const found = layout.settings;
+    const isText = ["csv", "fixed"].includes(layout.format);
+    const controls = [
+      h("div", { class: "field" }, h("p", { class: "label" }, this.say("read.format")), h("p", { class: "plain" }, layout.format.toUpperCase())),
+      "encoding" in found && isText && this.choice("encoding", ENCODINGS, found.encoding, (each) => each.toUpperCase()),
+      "delimiter" in found && this.choice("delimiter", DELIMITERS, found.delimiter, (each) => this.sign("delimiter", each)),
+      "sheet" in found && this.text("sheet", settings.sheet ?? found.sheet),
+      "records" in found && this.text("records", settings.records ?? found.records),
+      this.text("header_row", String(settings.header_row ?? layout.header_row), "number"),
+      this.choice("date_order", ORDERS, null, (each) => this.say(`date_order.${each}`)),
+      this.choice("decimal", DECIMALS, null, (each) => this.sign("decimal", each)),
+      ...this.named().map((name) => (RARE[name] ? this.choice(name, RARE[name], null, (each) => this.say(`${name}.${each}`)) : this.text(name, this.draft.settings[name]))),
+    ];
+    const reasons = Object.entries(layout.reasons).map(([name, reason]) => h("li", {}, `${this.name(name)}: ${reason}`));
+    return this.section("read.title", "read.text",
+      h("div", { class: "facts" }, controls.filter(Boolean)),
+      reasons.length && h("details", { class: "small soft" }, h("summary", {}, this.say("read.why")), h("ul", { class: "stack near" }, reasons)));
+  }
+
+  named() {
+    const { questions, warnings, rows, settings } = this.draft;
+    const messages = [...questions, ...warnings, ...rows.flatMap((each) => each.issues)].map((each) => each.message);
+    const names = new Set(messages.flatMap((each) => [...each.matchAll(OPTION)].map((found) => found[1])));
+    return Object.keys(RARE).filter((each) => names.has(each) || each in settings);
+  }
+
+  name(of) {
+    return this.widget.texts.has(`read.${of}`) ? this.say(`read.${of}`) : of;
+  }
+
+  sign(name, sign) {
+    const key = `${name}.${{ ",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", ".": "point" }[sign]}`;
+    return this.widget.texts.has(key) ? this.say(key) : sign;
+  }
+
+  choice(name, values, found, text) {
+    const said = this.draft.settings[name];
+    const chosen = typeof said === "string" ? said : AUTO;
+    const known = [...new Set([...values, ...[chosen, found].filter((each) => typeof each === "string" && each !== AUTO)])];
+    const auto = found && chosen === AUTO ? this.say("read.found", { value: text(found) }) : this.say("read.auto");
+    const entries = [[AUTO, auto], ...known.map((each) => [each, text(each)])];
+    const control = h("select", { "data-key": name, onchange: (event) => this.meant(event, (value) => this.set(name, value)) }, options(entries, chosen));
+    return labelled(this.say(`read.${name}`), control);
+  }
+
+  text(name, value, type = "text") {
+    const taken = (event) => this.set(name, type === "number" && event.target.value ? Number(event.target.value) : event.target.value);
+    const control = h("input", { type, value: value ?? "", min: type === "number" ? 0 : undefined, "data-key": name, onchange: taken });
+    return labelled(this.say(`read.${name}`), control);
+  }
+
+  // What only a person can say: 03/04 is in March or in April.
+  questions() {
+    const asked = [...new Map(this.draft.questions.map((each) => [each.code + each.field, each])).values()];
+    if (!asked.length) return null;
+    const items = asked.map((each) => h("p", {}, this.widget.plain(each.message)));
+    return note("warning", this.say("draft.questions"), ...items);
+  }
+
+  // --- Which column is which field
+
+  mapping() {
+    const { fields, unused, left_out: left } = this.draft;
+    const head = ["map.field", "map.column", "map.first"].map((key) => h("th", { scope: "col" }, this.say(key)));
+    const others = [...unused, ...left];
+    return this.section("map.title", "map.text",
+      h("div", { class: "scroll" }, h("table", { class: "table mapping cards" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, fields.map((each) => this.field(each))))),
+      others.length > 0 && h("p", { class: "small soft" }, this.say("map.unused", { n: others.length, names: this.widget.texts.list(others) })));
+  }
+
+  field(field) {
+    const isMissing = field.is_required && field.column === null;
+    const id = `f-${this.draft.batch.number}-${field.name}`;
+    const header = this.draft.layout.header.map((each, position) => each || this.say("column", { n: position + 1 }));
+    const entries = [["", this.say(isMissing ? "map.choose" : "map.none")], ...[...new Set(header)].map((each) => [each, each])];
+    const chosen = field.column ?? "";
+    const control = h("select", {
+      id, "data-key": id, "aria-describedby": `${id}-how`, "aria-invalid": isMissing ? "true" : undefined, "aria-label": this.say("map.for", { name: field.header }),
+      onchange: (event) => this.meant(event, (column) => this.map(field, column)),
+    }, options(entries, chosen));
+    const suggestion = field.suggestion && button(this.say("map.take", { name: field.suggestion }), () => this.map(field, field.suggestion), { kind: "quiet little", "data-key": `${id}-take` });
+    const mark = field.is_required && h("span", { class: isMissing ? "need" : "soft" }, ` ${this.say("map.required")}`);
+    const how = h("span", { id: `${id}-how`, class: `small ${isMissing ? "need" : "soft"}` }, this.how(field, isMissing));
+    return h("tr", {},
+      h("th", { scope: "row", "data-label": this.say("map.field") }, h("span", {}, field.header, mark)),
+      h("td", { "data-label": this.say("map.column") }, h("div", { class: "stack near" }, control, how, suggestion)),
+      h("td", { "data-label": this.say("map.first"), class: "soft" }, this.example(field) || "–"));
+  }
+
+  how(field, isMissing) {
+    if (field.candidates.length) return this.say("map.candidates", { names: this.widget.texts.list(field.candidates) });
+    if (isMissing) return this.say("map.missing");
+    return field.match ? this.say(`map.${field.match}`) : this.say("map.optional");
+  }
+
+  example(field) {
+    if (field.position === null) return "";
+    const cells = this.draft.rows.map((each) => each.cells[field.position]);
+    return [...new Set(cells.filter(Boolean))].slice(0, 2).join(", ");
+  }
+
+  map(field, column) {
+    return this.change(({ mapping, fields }) => {
+      const now = fields.find((each) => each.name === field.name);
+      const kept = Object.entries(mapping).filter(([, name]) => name !== field.name);
+      const left = now.column !== null && now.column !== column ? [[now.column, null]] : [];
+      return { mapping: Object.fromEntries([...kept, ...left, ...(column ? [[column, field.name]] : [])]) };
+    });
+  }
+
+  // --- What it holds
+
+  preview() {
+    const { layout, rows, fields } = this.draft;
+    if (!rows.length) return this.section("preview.title", "preview.empty");
+    const names = new Map(fields.filter((each) => each.position !== null).map((each) => [each.position, each.name]));
+    const head = [h("th", { scope: "col" }, this.say("row")), ...layout.header.map((each, n) => h("th", { scope: "col" }, each || this.say("column", { n: n + 1 })))];
+    const body = rows.slice(0, SHOWN_ROWS).map((each) => this.row(each, names));
+    return this.section("preview.title", "preview.text",
+      h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": this.say("preview.title"), "data-key": "preview" },
+        h("table", { class: "table cells" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body))));
+  }
+
+  row({ row, cells, issues }, names) {
+    const content = cells.map((cell, position) => {
+      const found = issues.filter((each) => each.field !== null && each.field === names.get(position));
+      const said = found.map((each) => h("p", { class: "small" }, this.widget.plain(each.message)));
+      return h("td", { class: found.length ? "marked" : cell === null ? "empty" : undefined }, h("span", { class: "text" }, cell ?? "–"), said);
+    });
+    return h("tr", {}, h("th", { scope: "row", class: "number" }, this.widget.texts.number(row)), content);
+  }
+
+  warnings() {
+    const told = this.draft.warnings.filter((each) => !TOLD.has(each.code));
+    return told.length ? note("warning", this.say("draft.warnings"), h("ul", { class: "stack near" }, told.map((each) => h("li", {}, this.widget.plain(each.message))))) : null;
+  }
+
+  section(title, text, ...content) {
+    return h("section", { class: "stack" }, h("div", { class: "stack near" }, h("h3", {}, this.say(title)), h("p", { class: "small soft" }, this.say(text))), ...content);
+  }
+
+  // --- On from here
+
+  actions() {
+    const { batch, missing, fields, imported_before: before } = this.draft;
+    const may = (move) => batch.moves.includes(move);
+    const names = fields.filter((each) => missing.includes(each.name)).map((each) => each.header);
+    const lacks = names.length > 0 && note("warning", this.say("draft.missing", { n: names.length, names: this.widget.texts.list(names) }));
+    const earlier = before !== null && note("warning", this.say("draft.before", { batch: String(before) }));
+    const off = names.length > 0 || !may("start") ? "true" : undefined;
+    const shown = [
+      button(this.say("check"), (event) => this.start(event.currentTarget, true), { kind: "main", picture: "check", "aria-disabled": off, "data-key": "check" }),
+      button(this.say("import.now"), (event) => this.start(event.currentTarget, false), { "aria-disabled": off, "data-key": "import" }),
+      may("cancel") && button(this.say("discard"), (event) => this.discard(event.currentTarget), { kind: "quiet", "data-key": "discard" }),
+    ];
+    return h("div", { class: "stack" }, lacks, earlier, h("div", { class: "line stretch" }, shown.filter(Boolean)));
+  }
+
+  async start(pressed, dry, again = false) {
+    if (pressed.getAttribute("aria-disabled")) return;
+    await this.widget.act(pressed, this.trouble, async () => {
+      await this.last;
+      try {
+        const path = `batches/${this.draft.batch.number}/start`;
+        this.started(await this.widget.api.post(path, { dry_run: dry, again }));
+      } catch (error) {
+        if (error.kind !== "already_imported") throw error;
+        this.offerAgain(error, dry);
+      }
+    });
+  }
+
+  offerAgain(error, dry) {
+    const anyway = button(this.say("import.again"), (event) => this.start(event.currentTarget, dry, true), { kind: "little" });
+    this.trouble.replaceChildren(note("warning", error.message, anyway));
+    anyway.focus();
+  }
+
+  async discard(pressed) {
+    await this.widget.act(pressed, this.trouble, async () => {
+      await this.widget.api.post(`batches/${this.draft.batch.number}/cancel`);
+      this.discarded();
+    });
+  }
+}
