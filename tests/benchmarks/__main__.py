@@ -1,9 +1,11 @@
 """Measure imports against a plain script, and reading against other readers.
 
-``python -m tests.benchmarks [--only imports|reading] [--rows 10000,100000,1000000]
-[--scale 1] [--pairs 3]`` prints medians of wall time, CPU time and peak memory of each
-way of doing the same work on the same file. Every run is a process of its own; they
-take turns, so that a slow spell of the machine meets all of them.
+``python -m tests.benchmarks [--only imports|reading|pages|claims] [--scale 1]
+[--rows 10000,100000,1000000] [--pairs 3]`` prints medians of wall time, CPU time and
+peak memory of each way of doing the same work on the same file, and how soon pages of
+the rows of a batch, the largest of these, are there. Every run is a process of its own;
+they take turns, so that a slow spell of the machine meets all of them. ``--only claims
+[--chunks 1000000] [--seconds 30] [--workers 8]`` is about the queue alone.
 """
 
 from __future__ import annotations
@@ -14,13 +16,18 @@ import sqlite3
 import statistics
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import click
 import polars as pl
 
+from tests.benchmarks.bookkeeping import measure_bookkeeping
+from tests.benchmarks.claims import measure_claims
+from tests.benchmarks.pages import measure_pages
 from tests.benchmarks.reading import measure_reading, write_customers
 from tests.benchmarks.runs import Run, run
 
+BOOKKEEPING_ROWS = 100_000
 WAYS = {
     "batchfx": "TableImporter",
     "rows": "Importer with checks and process, called a row",
@@ -30,22 +37,30 @@ WAYS = {
 
 
 @click.command()
-@click.option("--only", type=click.Choice(["imports", "reading"]))
+@click.option("--only", type=click.Choice(["imports", "reading", "pages", "claims"]))
 @click.option("--scale", default=1.0, show_default=True, help="Of the files to read.")
 @click.option("--rows", default="10000,100000,1000000", show_default=True)
 @click.option("--pairs", default=3, show_default=True, help="Runs of each way.")
-def main(only: str | None, scale: float, rows: str, pairs: int) -> None:
+@click.option("--chunks", default=1_000_000, show_default=True, help="That wait.")
+@click.option("--seconds", default=30.0, show_default=True, help="Of claiming.")
+@click.option("--workers", default=8, show_default=True, help="That claim.")
+def main(only: str | None, scale: float, rows: str, pairs: int, **queue: Any) -> None:
     """Measure and print."""
     print(
         f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, "
         f"Polars {pl.__version__}, {os.cpu_count()} cores, {platform.machine()}"
     )
     with tempfile.TemporaryDirectory() as folder:
-        if only != "reading":
+        if only in {None, "imports"}:
             for count in (int(word) for word in rows.split(",")):
                 measure(Path(folder), count, pairs)
-        if only != "imports":
+        if only in {None, "reading"}:
             measure_reading(Path(folder), scale, pairs)
+        if only in {None, "pages"}:
+            measure_pages(Path(folder), max(int(word) for word in rows.split(",")))
+        if only in {None, "claims"}:
+            measure_claims(Path(folder), **queue)
+            measure_bookkeeping(Path(folder), BOOKKEEPING_ROWS)
 
 
 def measure(folder: Path, count: int, pairs: int) -> None:

@@ -14,7 +14,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from batchfx import Context, Importer, Invalid, Store, import_path, open_store
-from batchfx.execution import attempt, chunk, local
+from batchfx.execution import chunk, prepare
+from batchfx.execution import run as running
 from batchfx.importer import Importer as AnyImporter
 from importers.countries import COUNTRIES
 from importers.models import Base, Customer
@@ -73,9 +74,9 @@ def watch_steps() -> Steps:
     """Have the steps of an import timed, in this process."""
     steps: Steps = {}
     for module, name, step in (
-        (attempt, "stage", "stage: read the file into blocks"),
-        (attempt, "find_duplicates", "find repeated values in the whole file"),
-        (local, "check_chunk", "validate: read, rules, checks"),
+        (prepare, "stage", "stage: read the file into blocks"),
+        (prepare, "find_duplicates", "find repeated values in the whole file"),
+        (running, "check_chunk", "validate: read, rules, checks"),
         (chunk, "_decide", "process: look up and write the records"),
         (chunk, "_write", "write outcomes and issues"),
     ):
