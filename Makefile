@@ -1,7 +1,7 @@
 # Everything happens in .venv, which the recipes make when they need it.
 # PYTHON=/path/to/python3.12 names the interpreter; ARGS=... goes to pytest or the benchmark.
 
-.PHONY: help demo test lint bench lock clean
+.PHONY: help demo serve up test lint bench lock clean
 .NOTPARALLEL:
 .SILENT:
 
@@ -12,8 +12,17 @@ demo: ## Import samples/customers.csv and show what becomes of it
 	sh .ci/venv
 	.venv/bin/batchfx demo
 
+serve: ## Show the batches of the demo on a page
+	sh .ci/venv web,workers
+	.venv/bin/batchfx serve --database sqlite:///batchfx-demo.db
+
+up: ## Start PostgreSQL, Redis, two workers, the sweep and the page, to try them
+	sh .ci/venv up
+	.venv/bin/python -m samples.up
+
 test: ## Run the tests and measure what they cover
 	sh .ci/venv test
+	$(if $(ARGS),,sh .ci/chromium)
 	.venv/bin/python -m pytest $(or $(ARGS),--cov)
 
 lint: ## Check style, types and who imports whom
