@@ -107,14 +107,13 @@ def blocks(
     connection: Connection, key: BatchKey, columns: list[str]
 ) -> Iterator[pl.DataFrame]:
     """Yield some *columns* of every block, in order, one block in memory at a time."""
-    statement = (
-        sa.select(BLOCK.c.content)
-        .where(BLOCK.c.batch == scope(key))
-        .order_by(BLOCK.c.ordinal)
-        .execution_options(yield_per=1)
+    ordinals = (
+        sa.select(CHUNK.c.ordinal)
+        .where(CHUNK.c.batch == scope(key), CHUNK.c.ordinal != PREPARATION)
+        .order_by(CHUNK.c.ordinal)
     )
-    for content in connection.execute(statement).scalars():
-        yield _frame(content, columns)
+    for ordinal in connection.execute(ordinals).scalars().all():
+        yield read_block(connection, key, ordinal, columns)
 
 
 def _frame(content: bytes, columns: list[str] | None) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from batchfx.errors import IllegalMoveError
 from batchfx.model.states import BatchState, ChunkState
 from batchfx.model.verdicts import Verdict
 from batchfx.store.engine import Store, open_store, upgrade
-from batchfx.store.schema import BATCH, CHUNK, EFFECT, METADATA, OUTCOME
+from batchfx.store.schema import BATCH, CHUNK, EFFECT, EVENT, METADATA, OUTCOME
 from tests.store.test_triggers import add_batch, add_chunk
 
 PAGE = (Path(__file__).parents[2] / "docs" / "databases.md").read_text("utf-8")
@@ -40,6 +40,8 @@ def test_a_batch_is_removed_as_the_page_says(store: Store) -> None:
             connection.execute(
                 sa.insert(OUTCOME).values(verdict=Verdict.CREATED, **values)
             )
+            event = {"batch": number, "seq": 1, "at": 1.0, "kind": "completed"}
+            connection.execute(sa.insert(EVENT).values(content={}, **event))
 
     with store.write() as connection:
         for statement in removal(store):
@@ -47,11 +49,12 @@ def test_a_batch_is_removed_as_the_page_says(store: Store) -> None:
     upgrade(store.engine.url.render_as_string(hide_password=False))
 
     with store.read() as connection:
-        for column in (BATCH.c.id, CHUNK.c.batch, OUTCOME.c.batch):
+        for column in (BATCH.c.id, CHUNK.c.batch, EVENT.c.batch, OUTCOME.c.batch):
             left = connection.scalars(sa.select(column).order_by(column)).all()
             assert left == [1, 2, 3, 4, 5, 6]
-    with pytest.raises(IllegalMoveError), store.write() as connection:
-        connection.execute(sa.delete(OUTCOME))
+    for table in (EVENT, OUTCOME):
+        with pytest.raises(IllegalMoveError), store.write() as connection:
+            connection.execute(sa.delete(table))
 
 
 def test_every_table_of_a_batch_is_named_for_its_removal() -> None:
