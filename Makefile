@@ -23,7 +23,7 @@ up: ## Start PostgreSQL, Redis, two workers, the sweep and the page, to try them
 test: ## Run the tests and measure what they cover
 	sh .ci/venv test
 	$(if $(ARGS),,sh .ci/chromium)
-	.venv/bin/python -m pytest $(or $(ARGS),--cov)
+	.venv/bin/python -m pytest $(or $(ARGS),--cov -n auto --maxprocesses 4 --dist loadfile)
 
 lint: ## Check style, types and who imports whom
 	sh .ci/venv test
