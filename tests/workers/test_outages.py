@@ -55,7 +55,7 @@ def test_a_database_that_is_gone_for_a_moment_costs_a_chunk_nothing(
     worker = own_fleet.start(ttl=6.0)
     wait_for(lambda: own_fleet.states(key)[:1] == ["leased"])
     server.kill()
-    time.sleep(0.5)
+    time.sleep(2.5)  # so that it isn't there when the chunk is to be committed
     server.start()
     own_fleet.wait(key)
     assert [(c.failures, c.losses) for c in own_fleet.chunks(key)] == [(0, 0)] * 2

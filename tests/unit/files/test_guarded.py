@@ -47,7 +47,9 @@ def blocks_of(source: io.BufferedReader, how: str) -> list[Block]:
 
 
 def children() -> list[psutil.Process]:
-    return psutil.Process().children()
+    """Return the children of this process that aren't servers of other tests."""
+    servers = {"postgres", "valkey-server"}
+    return [each for each in psutil.Process().children() if each.name() not in servers]
 
 
 def test_a_layout_comes_back_as_it_was_made(source: io.BufferedReader) -> None:
