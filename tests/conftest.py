@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +24,10 @@ from sqlalchemy.engine import make_url
 
 from batchfx.store.engine import Store, open_store
 from samples.servers import Server, start_postgres, start_redis
+
+# A process of pytest-xdist ignores Ctrl-C, and so would what its tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("default", deadline=None, derandomize="CI" in os.environ)
 settings.register_profile("long", deadline=None, max_examples=5_000)

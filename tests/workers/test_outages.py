@@ -70,6 +70,7 @@ def test_a_handler_is_ended_before_its_lease_when_the_database_stays_away(
     worker = own_fleet.start(ttl=2.0)
     wait_for(lambda: own_fleet.states(key) == ["leased"])
     (handler,) = worker.handlers()
+    time.sleep(0.5)  # what is leased is on its way to the handler
     server.kill()
     began = time.monotonic()
     wait_for(lambda: not handler.is_running())
