@@ -84,7 +84,7 @@ def test_handlers_die_with_a_killed_supervisor_and_another_worker_goes_on(
     begun(fleet, key)
     handlers = first.handlers()
     first.send(signal.SIGKILL)
-    wait_for(lambda: gone(handlers), 1)
+    wait_for(lambda: gone(handlers), 10)
     fleet.start()
     fleet.wait(key)
     assert [chunk.losses for chunk in fleet.chunks(key)] == [1, 0]
