@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import FrameType
@@ -94,12 +95,13 @@ class _Runner:
                 cut_in_forks(cutter(self._store))
         except BatchfxError as error:
             return {"ending": "unavailable", "error": str(error)}
+        since = time.monotonic()  # the same clock as the supervisor's
         try:
             ending = run_claim(self._store, claim)
         except LeaseLostError:
             return {"ending": "lost"}
         except BaseException as error:  # noqa: BLE001 - the application's, a value now
-            return {"ending": "failed", **_failure(error)}
+            return {"ending": "failed", "since": since, **_failure(error)}
         return {"ending": ending.value}
 
     def close(self) -> None:

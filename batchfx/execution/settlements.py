@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass
 
 from sqlalchemy.engine import Connection
@@ -12,6 +14,7 @@ from batchfx.model.events import EventKind
 from batchfx.model.states import ChunkState
 from batchfx.store import batches, claims, lanes
 from batchfx.store.claims import Claim, Failure
+from batchfx.store.engine import up_for
 
 OUTAGE = "store"  # the reason of a failure that may be the database's
 
@@ -34,10 +37,15 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Breakdown:
-    """The system, or the application's code, broke under it; a failure is charged."""
+    """The system, or the application's code, broke under it; a failure is charged.
+
+    Not so when the database's server was started anew after the work began, *since* a
+    moment of the monotonic clock: then its connection was cut, which is nobody's fault.
+    """
 
     claim: Claim
     failure: Failure
+    since: float = math.inf
 
 
 Settlement = Release | Loss | Breakdown
@@ -58,6 +66,11 @@ def settle(connection: Connection, settlement: Settlement) -> str | None:
                 state = claims.lose(connection, claim, settlement.how)
                 _end(connection, claim, state, EventKind.LEASE_LOST)
                 return f"{told(claim)}: {settlement.how}; {_fate(state)}."
+            case Breakdown() if _was_cut_off(connection, settlement):
+                _release(connection, claim, is_lost=False)
+                return (
+                    f"{told(claim)}: the database was restarted; nothing was charged."
+                )
             case Breakdown():
                 state = claims.fail(connection, claim, settlement.failure)
                 _end(connection, claim, state, EventKind.CHUNK_RETRIED)
@@ -80,6 +93,12 @@ def told(claim: Claim) -> str:
     """Return the name of a claim's work, for a person."""
     what = "preparation" if claim.is_preparation else f"chunk {claim.ordinal}"
     return f"batch {claim.key.number}, {what}"
+
+
+def _was_cut_off(connection: Connection, settlement: Breakdown) -> bool:
+    if settlement.failure.reason != OUTAGE:
+        return False
+    return up_for(connection) < time.monotonic() - settlement.since
 
 
 def _release(connection: Connection, claim: Claim, *, is_lost: bool) -> None:

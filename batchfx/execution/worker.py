@@ -291,7 +291,8 @@ class Worker:
         match message["ending"]:
             case "failed":
                 parts = (message[name] for name in ("reason", "place", "error"))
-                self._claiming.settle(Breakdown(claim, Failure(*parts)))
+                failure = Failure(*parts)
+                self._claiming.settle(Breakdown(claim, failure, message["since"]))
             case "unavailable":
                 self._claiming.settle(Release(claim))
             case ending:

@@ -14,6 +14,7 @@ are set with ``SET LOCAL``, and no statement is prepared under a name.
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 import sqlite3
@@ -42,6 +43,7 @@ __all__ = [
     "is_system_fault",
     "now_epoch",
     "open_store",
+    "up_for",
     "upgrade",
     "version",
 ]
@@ -91,6 +93,15 @@ def _now_postgresql(element: Any, compiler: SQLCompiler, **options: Any) -> str:
     # of the transaction: that may be long ago when a lock was waited for.
     del element, compiler, options
     return "(SELECT extract(epoch FROM clock_timestamp())::double precision)"
+
+
+def up_for(connection: Connection) -> float:
+    """Return the seconds since the database's server started; infinite without one."""
+    if connection.dialect.name != "postgresql":
+        return math.inf
+    age = sa.func.clock_timestamp() - sa.func.pg_postmaster_start_time()
+    seconds = sa.select(sa.extract("epoch", age))
+    return float(connection.execute(seconds).scalar_one())
 
 
 class Store:

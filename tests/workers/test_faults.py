@@ -27,7 +27,14 @@ def begun(fleet: Fleet, key: BatchKey) -> int:
 
 def daemons(worker: Running) -> list[psutil.Process]:
     """Return the processes that a row has left running below *worker*."""
-    return [p for p in worker.tree() if SLEEPER in p.cmdline()]
+    return [p for p in worker.tree() if _sleeps(p)]
+
+
+def _sleeps(process: psutil.Process) -> bool:
+    try:
+        return SLEEPER in process.cmdline()
+    except psutil.NoSuchProcess:  # it has just ended; a zombie is one too
+        return False
 
 
 def gone(processes: list[psutil.Process]) -> bool:
@@ -82,9 +89,10 @@ def test_handlers_die_with_a_killed_supervisor_and_another_worker_goes_on(
     key = fleet.submit("sleep_once:30", "nothing")
     first = fleet.start()
     begun(fleet, key)
+    wait_for(fleet.fell_asleep)
     handlers = first.handlers()
     first.send(signal.SIGKILL)
-    wait_for(lambda: gone(handlers), 10)
+    wait_for(lambda: gone(handlers), 1)
     fleet.start()
     fleet.wait(key)
     assert [chunk.losses for chunk in fleet.chunks(key)] == [1, 0]
@@ -95,6 +103,7 @@ def test_a_supervisor_that_was_stopped_aborts_what_it_has_lost(fleet: Fleet) -> 
     key = fleet.submit("sleep_once:30")
     first = fleet.start()
     fence = begun(fleet, key)
+    wait_for(fleet.fell_asleep)
     handlers = first.handlers()
     first.send(signal.SIGSTOP)
     second = fleet.start()
@@ -128,6 +137,7 @@ def test_what_is_switched_off_ends_within_one_renewal_and_waits(fleet: Fleet) ->
     key = fleet.submit("sleep_once:60")
     worker = fleet.start()
     begun(fleet, key)
+    wait_for(fleet.fell_asleep)
     handlers = worker.handlers()
     turn(fleet, is_off=True)
     wait_for(lambda: gone(handlers), 3)
