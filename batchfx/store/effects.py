@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 
 from batchfx.model.effects import Asked, EffectState
@@ -18,6 +17,7 @@ from batchfx.model.states import ChunkState
 from batchfx.store import switches
 from batchfx.store.claims import Claim
 from batchfx.store.engine import now_epoch
+from batchfx.store.inserts import insert_into
 from batchfx.store.schema import CHUNK, EFFECT
 
 
@@ -86,10 +86,9 @@ def claim(
         "worker": sa.literal(holder.worker),
         "claimed_at": now_epoch(),
     }
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
     source = sa.select(*values.values()).where(switches.effect_is_on(asked.name))
     statement = (
-        dialect.insert(EFFECT)
+        insert_into(connection, EFFECT)
         .from_select(list(values), source)
         .on_conflict_do_nothing()
         .returning(EFFECT.c.claimed_at)

@@ -8,25 +8,21 @@ lane's row is read without a lock; to lock it would send other workers away empt
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 
 from batchfx.model.states import ChunkState
 from batchfx.store import access, switches
+from batchfx.store.inserts import insert_into
 from batchfx.store.schema import CHUNK, GRANT, LANE, SWITCH
 
 LEAST = 100  # rows that a unit counts for, however few it has
 LAG = 1_000_000.0  # rows by weight that a lane catches up at most
-UPSERTS: dict[str, Callable[[sa.Table], postgresql.Insert | sqlite.Insert]] = {
-    "sqlite": sqlite.insert,
-    "postgresql": postgresql.insert,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +96,7 @@ def wake(connection: Connection, tenant: str) -> None:
     busy = LANE.alias("busy")
     hindmost = sa.select(sa.func.min(busy.c.vtime)).where(busy.c.has_work)
     earliest = sa.func.coalesce(hindmost.scalar_subquery(), _foremost(), 0.0)
-    upsert = UPSERTS[connection.dialect.name](LANE)
+    upsert = insert_into(connection, LANE)
     is_behind = sa.and_(~LANE.c.has_work, LANE.c.vtime < earliest)
     connection.execute(
         upsert.values(
@@ -150,7 +146,7 @@ def set_share(
     connection: Connection, tenant: str, weight: float, cap: int | None
 ) -> None:
     """Give the tenant's lane a weight, and a cap of chunks at work at once."""
-    upsert = UPSERTS[connection.dialect.name](LANE)
+    upsert = insert_into(connection, LANE)
     connection.execute(
         upsert.values(
             tenant=tenant, weight=weight, cap=cap, vtime=0.0, has_work=sa.false()

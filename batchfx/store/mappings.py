@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection, Row
 
 from batchfx.store import bulk
 from batchfx.store.engine import now_epoch
+from batchfx.store.inserts import insert_into
 from batchfx.store.schema import MAPPING
 
 
@@ -86,12 +86,8 @@ def _insert(
 ) -> SavedMapping | None:
     columns = (*MAPPING.primary_key.columns, MAPPING.c.content, MAPPING.c.saved_at)
     values = dict(zip(columns, (*key, content, now_epoch()), strict=True))
-    by_dialect: dict[str, Any] = {
-        "sqlite": sqlite.insert,
-        "postgresql": postgresql.insert,
-    }
-    insert = by_dialect[connection.dialect.name](MAPPING)
-    statement = insert.values(values).on_conflict_do_nothing().returning(*MAPPING.c)
+    insert = insert_into(connection, MAPPING).values(values)
+    statement = insert.on_conflict_do_nothing().returning(*MAPPING.c)
     row = connection.execute(statement).one_or_none()
     return None if row is None else _mapping(row)
 

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 
 from batchfx.model.switches import SwitchScope
 from batchfx.store.engine import now_epoch
+from batchfx.store.inserts import insert_into
 from batchfx.store.schema import BATCH, SWITCH
 
 EVERYTHING = ""
@@ -54,8 +54,7 @@ def turn(
         "changed_by": who,
         "changed_at": now_epoch(),
     }
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    insert = dialect.insert(SWITCH).values(scope=scope, name=name, **values)
+    insert = insert_into(connection, SWITCH).values(scope=scope, name=name, **values)
     connection.execute(
         insert.on_conflict_do_update(index_elements=["scope", "name"], set_=values)
     )
