@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from batchfx.execution.operate import cancel, pause, resume, revive
     from batchfx.execution.reports import Report, recount, report
     from batchfx.importer import Importer
+    from batchfx.model.access import Identity
     from batchfx.model.issues import Issue
     from batchfx.model.notations import Notation
     from batchfx.model.progress import Progress
@@ -40,6 +41,7 @@ __all__ = [
     "Column",
     "Context",
     "Created",
+    "Identity",
     "Importer",
     "Invalid",
     "Issue",
@@ -81,6 +83,7 @@ _HOMES = {
     "batchfx.execution.operate": ("cancel", "pause", "resume", "revive"),
     "batchfx.execution.reports": ("Report", "recount", "report"),
     "batchfx.importer": ("Importer",),
+    "batchfx.model.access": ("Identity",),
     "batchfx.model.issues": ("Issue",),
     "batchfx.model.notations": ("Notation",),
     "batchfx.model.progress": ("Progress",),
