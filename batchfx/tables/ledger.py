@@ -69,7 +69,7 @@ class Ledger:
     blocked: dict[int, tuple[int, Issue]] = field(default_factory=dict)
     followers: dict[int, list[int]] = field(default_factory=dict)
     contested: set[int] = field(default_factory=set)
-    again: list[int] = field(default_factory=list)
+    again: set[int] = field(default_factory=set)
 
     def places(self) -> list[int]:
         """Return the rows that nothing holds up."""
@@ -77,9 +77,10 @@ class Ledger:
 
     def good(self, places: Iterable[int]) -> list[int]:
         """Return those of *places* that can be written."""
-        if not self.issues and not self.blocked:
+        if not self.issues and not self.blocked and not self.again:
             return list(places)
-        return [p for p in places if p not in self.issues and p not in self.blocked]
+        held = {*self.issues, *self.blocked, *self.again}
+        return [p for p in places if p not in held]
 
     def pick(self, name: str, places: Sequence[int]) -> list[Any]:
         """Return a field's values of *places*, as the driver takes them."""
@@ -154,20 +155,20 @@ class Ledger:
         self.followers.setdefault(owner, []).append(place)
 
     def refuse(self, place: int, issue: Issue) -> None:
-        """Keep out the row that the database refused, for good at the second time.
+        """Keep out the row that can't be stored, for good at the second time.
 
         Another transaction may just have stored the value that the row wants as its
         own. Then the record is there to be matched, or to be named.
         """
         if issue.code != "unique_violation" or place in self.contested:
             self.accuse(place, issue)
-            return
-        self.contested.add(place)
-        self.again.append(place)
+        else:
+            self.again.add(place)
 
     def take_again(self) -> list[int]:
         """Return the rows to be looked at once more, and take them off the list."""
-        places, self.again = sorted(self.again), []
+        places, self.again = sorted(self.again), set()
+        self.contested.update(places)
         return places
 
     def release(self, written: Mapping[int, Key]) -> list[int]:

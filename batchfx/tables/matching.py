@@ -122,7 +122,7 @@ def _differing(
 def require_unique(
     connection: Connection, ledger: Ledger, matched: Matched, *, wait: bool
 ) -> None:
-    """Accuse the rows that want a value which another record has.
+    """Refuse the rows that want a value which another record has.
 
     Where the other record is that of another row of the chunk, which gives the value
     up, the row is blocked until that is done; without *wait* it passes.
@@ -143,7 +143,7 @@ def require_unique(
             issue = _taken(connection, ledger, place, names, key)
             owner = owners.get(key)
             if owner is None or not matched.changes(owner, names):
-                ledger.accuse(place, issue)
+                ledger.refuse(place, issue)
             elif wait:
                 ledger.block(place, owner, issue)
 

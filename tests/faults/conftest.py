@@ -8,6 +8,6 @@ from batchfx.store import claims
 
 
 @pytest.fixture(autouse=True)
-def _usual_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give the tests of other folders the usual wait back, which these take away."""
-    monkeypatch.setattr(claims, "BACKOFF", claims.BACKOFF)
+def _no_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what waits between two tries take no time, in these tests alone."""
+    monkeypatch.setattr(claims, "BACKOFF", 0.0)

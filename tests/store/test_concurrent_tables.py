@@ -143,6 +143,26 @@ def test_a_value_that_another_chunk_takes_meanwhile_makes_that_row_invalid(
     assert seats(store) == {"a": "ann", "c": "cy", "z": "bob"}
 
 
+def test_a_record_that_is_made_between_two_questions_is_no_stranger(
+    store: Store,
+) -> None:
+    asked: list[str] = []
+
+    def answered(_c: object, _cursor: object, statement: str, *_others: object) -> None:
+        if "unnest" in statement:
+            asked.append(statement)
+            if len(asked) == 1:  # it is not there yet; the next asks for its guest
+                with store.write() as connection:
+                    add(connection, "a", "ann")
+
+    sa.event.listen(store.engine, "after_cursor_execute", answered)
+    decision = write(store, Seats, "code guest", [("a", "ann"), ("b", "bob")])
+
+    assert len(asked) > 1
+    assert [each[1] for each in verdicts(decision)] == ["unchanged", "created"]
+    assert seats(store) == {"a": "ann", "b": "bob"}
+
+
 def test_a_changed_value_that_another_chunk_takes_meanwhile_is_refused(
     store: Store, threads: ThreadPoolExecutor
 ) -> None:
