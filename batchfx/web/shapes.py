@@ -87,6 +87,7 @@ class BatchShape(Shape):
     started_at: dt.datetime
     ended_at: dt.datetime | None
     file_issues: list[IssueShape]
+    seq: int = Field(description="Its latest event; a later answer has no lower one.")
     cursor: str = Field(description="Follow its events from here.")
 
 

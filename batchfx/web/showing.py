@@ -78,6 +78,7 @@ def batch_shape(snapshot: Snapshot, viewer: Viewer) -> BatchShape:
         started_at=moment(batch.started_at),
         ended_at=None if batch.ended_at is None else moment(batch.ended_at),
         file_issues=_issues(report.file_issues, viewer.language),
+        seq=batch.event_seq,
         cursor=snapshot.cursor,
     )
 

@@ -50,10 +50,10 @@ export class Follower {
   }
 
   take(event) {
-    const { cursor, kind, state, total, tally, progress } = JSON.parse(event.data);
+    const { cursor, seq, kind, state, total, tally, progress } = JSON.parse(event.data);
     this.cursor = cursor;
     this.later(() => this.ask(), SILENCE);
-    if (state) this.tell({ ...this.known, state, total, tally, progress, waits_for: null });
+    if (state) this.tell({ ...this.known, cursor, seq, state, total, tally, progress, waits_for: null });
     // Events don't say what it waits for, nor what may be done now.
     if (kind !== "progressed") this.refresh();
   }

@@ -15,7 +15,7 @@ export const editable = (row) => !TERMINAL.includes(row.verdict);
 export class GridView {
   // *changed* is told that rows have changed.
   constructor(widget, batch, { changed }) {
-    Object.assign(this, { widget, batch, changed, columns: [], rows: new Map(), selected: new Set(), at: [0, 0] });
+    Object.assign(this, { widget, batch, changed, columns: [], rows: new Map(), drawn: new WeakMap(), selected: new Set(), at: [0, 0] });
     this.filter = { verdict: this.worst(), code: "", field: "", text: "" };
     this.element = h("section", { class: "stack", "aria-label": widget.say("grid.title") });
     this.filters = h("div", { class: "facts" });
@@ -109,8 +109,10 @@ export class GridView {
 
   // --- The table
 
+  // Rows that are drawn already stay as they are, with the cell that somebody edits.
   draw() {
     const rows = [...this.rows.values()];
+    const active = this.element.getRootNode().activeElement;
     const more = this.next !== null && button(this.say("grid.more"), () => this.more(), { "data-key": "more" });
     if (!rows.length) {
       this.table = null;
@@ -119,13 +121,14 @@ export class GridView {
     const titles = [this.say("row"), this.say("grid.verdict"), this.say("grid.problem"), ...this.columns.map((each) => each.header)];
     const pick = h("th", { scope: "col", role: "columnheader" }, h("span", { class: "hidden" }, this.say("grid.pick")));
     const head = titles.map((each) => h("th", { scope: "col", role: "columnheader" }, each));
-    this.body = h("tbody", { role: "rowgroup" }, rows.map((each) => this.line(each)));
+    this.body = h("tbody", { role: "rowgroup" }, rows.map((each) => this.drawn.get(each) ?? this.line(each)));
     this.table = h("table", {
       class: "table cells cards", role: "grid", "aria-label": this.say("grid.title"), "aria-rowcount": this.next === null ? rows.length + 1 : -1,
       onkeydown: (event) => this.key(event), onfocusin: (event) => this.entered(event), onclick: (event) => this.clicked(event),
     }, h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, pick, head)), this.body);
     swap(this.place, h("p", { class: "small soft" }, this.say(this.batch.moves.includes("edit") ? "grid.keys" : "grid.read")), h("div", { class: "scroll" }, this.table), more && h("div", {}, more));
     this.rove(...this.at);
+    if (this.table.contains(active)) active.focus({ preventScroll: true });
     this.live.textContent = this.say("rows", { n: rows.length });
   }
 
@@ -149,12 +152,14 @@ export class GridView {
     const link = widget.rowLink?.(this.batch.number, row.row);
     const name = link ? h("a", { class: "whole", href: link, tabindex: -1 }, number) : number;
     const told = row.issues.map((each) => h("p", {}, widget.plain(each.message)));
-    return h("tr", { role: "row", "data-row": row.row, class: row.verdict },
+    const line = h("tr", { role: "row", "data-row": row.row, class: row.verdict },
       cell(this.say("grid.pick"), "", pick),
       h("th", { role: "rowheader", scope: "row", tabindex: -1, class: "number", "data-label": this.say("row") }, name),
       cell(this.say("grid.verdict"), "", h("span", { class: "verdict" }, h("i", { class: "dot" }), this.say(`verdict.${row.verdict}`, { n: 1 }))),
       cell(this.say("grid.problem"), "wordy", h("div", {}, told.length ? told : row.reason ?? "–")),
       this.columns.map((column) => this.value(row, column, may, cell)));
+    this.drawn.set(row, line);
+    return line;
   }
 
   value(row, column, may, cell) {

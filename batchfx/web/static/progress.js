@@ -56,8 +56,10 @@ export class ProgressView {
     this.draw();
   }
 
+  // Of two answers the one that was asked for first may come last.
   update(batch) {
     const before = this.batch;
+    if (batch.seq < before.seq) return;
     this.batch = batch;
     this.draw();
     this.changed(batch, before);
