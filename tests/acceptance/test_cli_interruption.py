@@ -12,6 +12,9 @@ import pytest
 
 from tests.acceptance.shell import SCRIPT, Shell, shell_in
 
+WAIT = 40  # seconds: a busy machine may be slow, but what is tested waits for longer
+# What measures coverage in a process is started before batchfx, and swallows Ctrl-C.
+UNMEASURED = {"COVERAGE_PROCESS_START": "", "COVERAGE_PROCESS_CONFIG": ""}
 NAMES = ("Ann", "Bob", "Wait", "Dan", "Eve", "Fay")
 
 
@@ -66,7 +69,7 @@ def test_a_second_interrupt_ends_the_run_at_once(shell: Shell) -> None:
         assert process.stderr is not None
         assert process.stderr.readline().startswith("Stopping once the rows ")
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=10)
+        out, err = process.communicate(timeout=WAIT)
     found = shell.run("status", "1", "--json").json
 
     assert (process.returncode, err) == (130, "")
@@ -112,7 +115,7 @@ def test_an_interrupt_ends_a_listing_at_once(shell: Shell) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == "[\n"  # then the pipe is full, it waits
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=10)
+        _, err = process.communicate(timeout=WAIT)
 
     assert process.returncode == -signal.SIGINT
     assert err == f"Database: {shell.folder / 'batchfx.db'}\n"
@@ -122,11 +125,11 @@ def test_an_interrupt_ends_a_listing_at_once(shell: Shell) -> None:
 def test_an_interrupt_during_the_imports_is_not_lost(
     shell: Shell, delay: float
 ) -> None:
-    shell.write("slow.py", "import time\ntime.sleep(20)\n")
-    with shell.start("types", "--importers", "slow") as process:
+    shell.write("slow.py", "import time\ntime.sleep(120)\n")
+    with shell.start("types", "--importers", "slow", **UNMEASURED) as process:
         time.sleep(delay)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=10)
+        out, err = process.communicate(timeout=WAIT)
 
     assert (process.returncode, out, err) == (-signal.SIGINT, "", "")
 
@@ -134,10 +137,11 @@ def test_an_interrupt_during_the_imports_is_not_lost(
 def test_progress_in_a_pipe_is_a_line_now_and_then(shell: Shell) -> None:
     rows = "".join(f"{number},Wait,10\n" for number in range(6))
     shell.write("waits.csv", f"Code,Name,Age\n{rows}")
+    began = time.monotonic()
     ran = shell.run("import", "noisy", "waits.csv", PAUSE="0.8")
+    seconds = time.monotonic() - began
 
     lines = [line for line in ran.err.splitlines() if "rows/s" in line]
-    assert 2 <= len(lines) <= 3
-    # Rows of the chunk at work are counted, so it may be the one after two seconds.
-    assert lines[0].startswith(("50%, 3 of 6 rows, ", "66%, 4 of 6 rows, "))
+    assert 2 <= len(lines) <= 1 + seconds / 2
+    assert re.match(r"(16|33|50|66)%, [1-4] of 6 rows, ", lines[0])
     assert lines[-1].startswith("100%, 6 of 6 rows, ")
