@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel
@@ -23,7 +23,7 @@ Row = TypeVar("Row", bound=BaseModel)
 
 DEFAULT_CHUNK_SIZE = 5_000
 EFFECTS_CHUNK_SIZE = 50  # rows whose effects may have happened without their records
-CHECK = "check_"
+CHECK, RECONCILE = "check_", "reconcile_"
 SAVEPOINTS = ("group", "row")
 WITH_ROW = 2  # arguments of a check that is given the row beside the value
 SEALED = {
@@ -37,6 +37,7 @@ LAYOUT = (
     "delimiter",
     "quote",
     "escape",
+    "skip_initial_space",
     "header_row",
     "header_rows",
     "skip_after_header",
@@ -73,7 +74,9 @@ class Importer(Generic[Row]):
         effects: True lets `process` act on the world through `context.effect`. It is
             called more often then: once more for each effect of its row. Chunks are
             small unless `chunk_size` is given, for all effects of a chunk come before
-            its records are kept.
+            its records are kept. ``reconcile_<kind>(self, key)`` is asked how an effect
+            ended whose worker died or got no answer: it returns the result, or None
+            if it has not happened, which has it run again.
 
     """
 
@@ -155,6 +158,15 @@ _REGISTER: dict[str, type[Importer[Any]]] = {}
 def registered() -> dict[str, type[Importer[Any]]]:
     """Return every importer that is defined, by name, in the order of names."""
     return dict(sorted(_REGISTER.items()))
+
+
+def reconcilers(importer: Importer[Any]) -> dict[str, Callable[[str], Any]]:
+    """Return what asks how an effect ended, by the effect's kind."""
+    return {
+        name.removeprefix(RECONCILE): getattr(importer, name)
+        for name in dir(importer)
+        if name.startswith(RECONCILE)
+    }
 
 
 def find_importer(name: str) -> type[Importer[Any]]:
@@ -253,6 +265,13 @@ def _refuse_effects(cls: type[Importer[Any]]) -> None:
             "Write True or False."
         )
         raise DeclarationError(message)
+    for name in (name for name in dir(cls) if name.startswith(RECONCILE)):
+        _refuse_arity(cls, name, {1})
+        if not effects:
+            message = (
+                f"{cls.__qualname__}.{name} is for an importer with effects = True."
+            )
+            raise DeclarationError(message)
     if effects and cls.process is Importer.process:
         message = (
             f"{cls.__qualname__}: effects = True is for an Importer with a process; "
@@ -361,6 +380,7 @@ def _refuse_arity(cls: type[Importer[Any]], name: str, allowed: set[int]) -> int
     expected = {1: "value", 2: "value, row"} if name.startswith(CHECK) else {}
     expected |= {"check_row": {1: "row"}, "prepare": {2: "rows, context"}}.get(name, {})
     expected |= {"process": {2: "row, context"}}.get(name, {})
+    expected |= {1: "key"} if name.startswith(RECONCILE) else {}
     if not inspect.isfunction(function) or inspect.iscoroutinefunction(function):
         message = (
             f"{cls.__qualname__}.{name} must be a plain method, not async or static."

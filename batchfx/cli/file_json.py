@@ -25,6 +25,7 @@ SHOWN = (
     "delimiter",
     "quote",
     "escape",
+    "skip_initial_space",
     "sheet",
     "table",
     "records",

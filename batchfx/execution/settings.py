@@ -45,6 +45,7 @@ LAYOUT: Mapping[str, Option] = {
     "delimiter": Option("one character or several, or 'tab'", answers.delimiter),
     "quote": Option("one character, or nothing", answers.character_or_none),
     "escape": Option("one character, or nothing", answers.character_or_none),
+    "skip_initial_space": FLAG,
     "header_row": Option(
         "the number of a row, or 0 when the file has no header", answers.at_least(0)
     ),
@@ -188,7 +189,7 @@ def _read_file(path: Path) -> dict[str, Any]:
 def _value(text: str) -> Any:
     try:
         return json.loads(text, parse_float=str)
-    except ValueError:
+    except (ValueError, RecursionError):  # no JSON, or nested beyond reason
         return text
 
 

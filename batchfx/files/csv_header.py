@@ -84,8 +84,8 @@ def _may_be_record(trial: Trial, found: Found) -> bool:
     if sure > 1:
         message = (
             f"Line {found.row} looks like a record, not like the names of columns. If "
-            "the columns have no names, set header_row to 0; if these are their "
-            f"names, set it to {found.row}."
+            "the columns have no names, say --set header_row=0; if these are their "
+            f"names, --set header_row={found.row}"
         )
         raise SourceError("no_header", message, line=found.row)
     return sure > 0

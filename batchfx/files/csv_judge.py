@@ -105,7 +105,7 @@ def judge(cut: Cut, row: int, line: str, shape: Shape) -> Record | None:
         return _misfit(row, shape, fault)
     cells = (cells + [""] * shape.width)[: shape.width]
     shown = tuple(show(cell) or None for cell in cells)
-    return Record(row, shown, tuple(_cell_faults(cells, cut.stray)))
+    return Record(row, shown, tuple(_cell_faults(cells, cut)))
 
 
 def _fault_of_all(
@@ -209,15 +209,22 @@ def _shown(cells: Sequence[str]) -> tuple[str, ...]:
     return tuple(map(show, cells))
 
 
-def _cell_faults(cells: Sequence[str], stray: Sequence[int]) -> Iterator[Fault]:
+def _cell_faults(cells: Sequence[str], cut: Cut) -> Iterator[Fault]:
     for column, cell in enumerate(cells):
+        if column in cut.apart:
+            message = (
+                "A blank stands before the quotation mark that opens this cell. Take "
+                "it out, or say what such blanks are: --set skip_initial_space=true "
+                "where they are no part of the cells, false where all of it is text."
+            )
+            yield Fault("bad_quote", message, column, show(cell))
         if UNDECODABLE in cell:
             message = (
                 "This cell has bytes that are no text in the file's encoding. "
                 "Correct it, and save the whole file in one encoding."
             )
             yield Fault("encoding", message, column, show(cell))
-        unwanted = STRAY if column in stray else CONTROL
+        unwanted = STRAY if column in cut.stray else CONTROL
         if control := unwanted.search(cell):
             code = f"U+{ord(control[0]):04X}"
             message = f"This cell has a control character ({code}). Take it out."

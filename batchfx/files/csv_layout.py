@@ -13,8 +13,9 @@ from typing import Any, BinaryIO
 
 from batchfx.errors import SourceError, UsageError
 from batchfx.files.csv_header import Header, Wanted, find_header, name_columns
+from batchfx.files.csv_plan import SPACED
 from batchfx.files.csv_reasons import explain_layout
-from batchfx.files.csv_record import LONG, NEVER
+from batchfx.files.csv_record import LONG, NEVER, SPACE
 from batchfx.files.csv_trial import COLUMNS, Trial, choose_trial
 from batchfx.files.csv_warnings import (
     dialect_guesses,
@@ -39,8 +40,10 @@ from batchfx.model.sources import Layout
 
 SAMPLE = 1 << 18  # bytes, more when they hold few lines
 LINES = 20
+SEVERAL = 4  # records at the top
 
 ESCAPED = re.compile(r"\\(t|x[0-9A-Fa-f]{2})")
+STROKES = re.compile(r" *[-=]{2,}(?: +[-=]{2,})+ *")
 SEPARATOR = re.compile(r'"?sep=([^"\w])"?\r*\Z', re.IGNORECASE)  # a hint for Excel
 
 
@@ -55,6 +58,7 @@ class Given:
         quote: One character; "" says that nothing is quoted.
         escape: One character that takes its meaning from the quotation mark, delimiter
             or escape behind it. Otherwise it is text.
+        skip_initial_space: Blanks in front of a cell are no part of it.
         header_row: The line of the header, the last one if it has several rows; 0 if
             there is none, and the columns are numbered.
         header_rows: How many rows the header has.
@@ -67,6 +71,7 @@ class Given:
     delimiter: str | None = None
     quote: str | None = None
     escape: str | None = None
+    skip_initial_space: bool | None = None
     header_row: int | None = None
     header_rows: int = 1
     skip_after_header: int = 0
@@ -83,6 +88,9 @@ class Given:
         given = [each for each in (self.delimiter, *marks.values()) if each]
         if re.search(r"[\r\n]", "".join(given)):
             message = "A line end can't be the delimiter, the quote or the escape."
+            raise UsageError(message)
+        if self.skip_initial_space and self.delimiter == SPACE:
+            message = "Blanks can't be the delimiter and no part of a cell at once."
             raise UsageError(message)
         if len(set(given)) < len(given):
             message = "The delimiter, the quote and the escape must differ."
@@ -131,6 +139,7 @@ def inspect_csv(source: BinaryIO, given: Given) -> Layout:
     trial, ignored = _choose_trial(sample, first, given, hint)
     hint = None if ignored else hint
     _refuse_wide(trial.width)
+    _refuse_fixed(trial)
     header = find_header(trial, wanted)
     after = _first_line(trial, header, given.skip_after_header, first)
     names, nameless = name_columns(header, trial, after)
@@ -159,9 +168,10 @@ def _choose_trial(
 ) -> tuple[Trial, str | None]:
     """Return how the lines are cut, and the *hint* if they contradict it."""
     marks = given.quote, given.escape
-    trial = choose_trial(sample, first, given.delimiter or hint, *marks)
+    spaced = given.skip_initial_space
+    trial = choose_trial(sample, first, given.delimiter or hint, *marks, spaced=spaced)
     if hint and not given.delimiter and trial.width == 1:
-        other = choose_trial(sample, first, None, *marks)
+        other = choose_trial(sample, first, None, *marks, spaced=spaced)
         if other.width > 1:
             return other, hint
     return trial, None
@@ -174,6 +184,17 @@ def _refuse_wide(width: int) -> None:
             "has. Perhaps rows and columns are the wrong way round."
         )
         raise SourceError("too_many_columns", message, limit=COLUMNS)
+
+
+def _refuse_fixed(trial: Trial) -> None:
+    """Refuse columns of a fixed width, as query tools print them over strokes."""
+    lines = ("".join(each.cut.cells) for each in trial.seen[1:SEVERAL])
+    if trial.dialect.delimiter == NEVER and any(map(STROKES.fullmatch, lines)):
+        message = (
+            "The columns of this text have a fixed width, over lines of strokes. "
+            "Export the table with a delimiter between the columns, as CSV."
+        )
+        raise SourceError("unsupported_format", message)
 
 
 def _find_hint(sample: Piece, given: Given) -> str | None:
@@ -219,6 +240,8 @@ def _settings(
         "quote": None if dialect.quote == NEVER else dialect.quote,
         "newline": sample.newline,
     }
+    if dialect.spaced is not None:
+        settings[SPACED] = dialect.spaced
     if given.escape:
         settings["escape"] = given.escape
     if given.header_rows > 1:

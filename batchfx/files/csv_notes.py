@@ -24,7 +24,15 @@ TOTALS = (
     *("totalt", "summa", "yhteensä", "razem", "łącznie", "celkem", "spolu"),
     *("összesen", "ukupno", "skupaj", "toplam", "genel toplam", "итого", "всего"),
     *("усього", "общо", "合计", "合計", "总计", "總計", "総計", "小计", "小計"),
-    *("합계", "총계", "소계"),
+    *("합계", "총계", "소계", "총합계", "汇总", "集計", "gesamtergebnis"),
+    *("teilergebnis", "zwischenergebnis", "jumlah total", "कुल योग", "รวมทั้งหมด"),
+    *("ยอดรวม", "tổng cộng", "المجموع", "الإجمالي", "اجمالي", "جمع کل", "σύνολο"),
+    *("γενικό σύνολο", "μερικό σύνολο", 'סה"כ', "סה״כ", "סך הכל", "סך הכול"),
+    *("общий итог", "промежуточный итог", "загалом", "всичко", "укупно", "skupno"),
+    *("sveukupno", "celkový součet", "mezisoučet", "medzisúčet", "végösszeg"),
+    *("részösszeg", "vahesumma", "pavisam", "iš viso", "suma końcowa", "ogółem"),
+    *("suma częściowa", "totale complessivo", "total global", "totalsum", "delsumma"),
+    *("kaikki yhteensä", "välisumma", "hovedtotal", "ara toplam", "gjithsej"),
 )
 
 # Words that begin a note, and words that do so before a number or a colon.

@@ -127,7 +127,8 @@ def _split_exact(table: pl.DataFrame, plan: Plan) -> Iterator[pl.DataFrame]:
         cells = lines[LINE].str.split_exact(comma, width - 1)
         yield _with_nulls(_unnest(lines, cells, plan.names), plan)
     else:
-        every = lines[LINE].str.split(comma).explode().replace("", None)
+        split = plan.tidied(pl.col(LINE).str.split(comma).explode())
+        every = lines.select(split).to_series().replace("", None)
         rows = every.reshape((lines.height, width)).arr.to_struct(fields=plan.names)
         yield _unnest(lines, rows, plan.names)
 
@@ -149,7 +150,7 @@ def _split_long(table: pl.DataFrame, plan: Plan, slow: _Slow) -> Iterator[pl.Dat
 
 def _with_nulls(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     """Return *frame* with null for a cell without content."""
-    cell = pl.col(plan.names)
+    cell = plan.tidied(pl.col(plan.names))
     return frame.with_columns(pl.when(cell != "").then(cell))
 
 
@@ -171,7 +172,10 @@ def _split_quoted(
     if lines.is_empty():
         return
     split = csv.reader(
-        lines[LINE].to_list(), delimiter=dialect.delimiter, quotechar=dialect.quote
+        lines[LINE].to_list(),
+        delimiter=dialect.delimiter,
+        quotechar=dialect.quote,
+        skipinitialspace=bool(dialect.spaced),
     )
     cells = list(split)
     fits = pl.Series([len(each) == width for each in cells], dtype=pl.Boolean)

@@ -12,12 +12,13 @@ import polars as pl
 
 from batchfx.files.csv_judge import CONTROL, Shape
 from batchfx.files.csv_notes import BLANKS
-from batchfx.files.csv_record import LONG, NEVER, Dialect, Grammar
+from batchfx.files.csv_record import LONG, NEVER, SPACE, Dialect, Grammar
 from batchfx.files.text import AFTER_CR, ANY, UNDECODABLE, Mark, Piece
 from batchfx.model.blocks import FAULTS, block_schema
 from batchfx.model.sources import Layout
 
 LINE = "line"
+SPACED = "skip_initial_space"  # the setting of a layout
 WAY = "way"
 CSV_LIMIT = 131_072  # the csv module's, for a field; to raise it is to do so for all
 
@@ -67,7 +68,11 @@ class Plan:
         return cls(
             settings["encoding"],
             newline,
-            Grammar(Dialect(LONG if long else comma, mark, ends, escape)),
+            Grammar(
+                Dialect(
+                    LONG if long else comma, mark, ends, escape, settings.get(SPACED)
+                )
+            ),
             Shape(len(layout.header), max(named), layout.header if one_row else ()),
             Mark(settings["start"], settings["line"]),
             long,
@@ -111,6 +116,10 @@ class Plan:
         """A block's frame without records: to make one takes long for many columns."""
         return pl.DataFrame(schema=block_schema(self.shape.width))
 
+    def tidied(self, cells: pl.Expr) -> pl.Expr:
+        """Return bare *cells* as they are, without blanks in front if they may be."""
+        return cells.str.strip_chars_start(SPACE) if self.dialect.spaced else cells
+
     def _odd(self, but: str = "") -> str:
         """Return what sends a line the careful way at once, *but* for the delimiter."""
         odd = [*CONTROL_CHARACTERS, UNDECODABLE, self.dialect.escape]
@@ -143,12 +152,17 @@ class Plan:
         line = pl.col(LINE).str
         comma, mark = to_rust(self.dialect.delimiter), to_rust(self.dialect.quote)
         quoted = f"{mark}[^{mark}]*(?:{mark}{mark}[^{mark}]*)*{mark}"
-        cell = rf"(?:{quoted}|[^{mark}{comma}\r\n][^{comma}\r\n]*|)"
+        gap, blank = (f"{SPACE}*", SPACE) if self.dialect.spaced else ("", "")
+        cell = rf"{gap}(?:{quoted}|[^{mark}{comma}{blank}\r\n][^{comma}\r\n]*|)"
         careful = (
             line.contains(self._odd())
             | line.contains(f"^[{R_BLANKS}{comma}{mark}]*$")
             | (line.len_bytes() > CSV_LIMIT)
             | ~line.contains(f"^{cell}(?:{comma}{cell})*$")
+            | (
+                line.contains(f"(?:^|{comma}){SPACE}+{mark}")
+                & (not self.dialect.spaced)
+            )
         )
         return pl.when(careful).then(Way.CAREFUL).otherwise(Way.QUOTED).alias(WAY)
 
@@ -157,5 +171,6 @@ class Plan:
         """A well-formed record whose quoted cells may span lines."""
         comma, mark = map(re.escape, (self.dialect.delimiter, self.dialect.quote))
         quoted = f"{mark}[^{mark}]*+(?:{mark}{mark}[^{mark}]*+)*+{mark}"
-        cell = rf"(?:{quoted}|(?!{mark})[^{comma}\r\n]++|)"
+        gap = f"{SPACE}*+" if self.dialect.spaced else f"(?!{SPACE}++{mark})"
+        cell = rf"{gap}(?:{quoted}|(?!{mark})[^{comma}\r\n]++|)"
         return re.compile(rf"{cell}(?:{comma}{cell})*+\r*")

@@ -32,7 +32,7 @@ def explain_layout(
         "format": "CSV: it is text, and no other format",
         "encoding": f"{encoding.title}: {encoding.why}",
         "delimiter": _delimiter(trial, given.delimiter),
-        "quoting": _quoting(trial.dialect.quote, text, given.quote),
+        "quoting": _quoting(trial.dialect.quote, text, given.quote) + _gap(trial),
         "newline": _newline(sample.newline, text),
         "header_row": _header(header),
     }
@@ -56,6 +56,12 @@ def _quoting(mark: str, text: str, given: str | None) -> str:
     if mark == "'":
         return f"{mark!r}: cells begin and end with it throughout"
     return f"{mark!r}: it is the usual one, and {text.count(mark)} are in the sample"
+
+
+def _gap(trial: Trial) -> str:
+    if not trial.dialect.spaced:
+        return ""
+    return "; blanks in front of a cell are no part of it"
 
 
 def _newline(newline: str, text: str) -> str:

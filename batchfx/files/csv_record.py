@@ -6,6 +6,8 @@ leniency would move a value into another column:
 
 - A cell that starts with the quotation mark ends at the next one that isn't doubled,
   and the delimiter or the end of the line must follow. Elsewhere the mark is text.
+- Where it is found or said so, blanks in front of a cell are no part of it, and a
+  quotation mark behind them opens it. They are text otherwise.
 - A quoted cell may span lines. When it isn't closed as it should be, only the line on
   which its record starts is at fault, and the next line starts a record.
 - A backslash is text, unless it is said to be the escape: then the quotation mark, the
@@ -34,6 +36,8 @@ SPAN = 2 << 20  # characters that an open quotation mark may go on for
 NEVER = "\ufdd1"
 LONG = "\ufdd2"
 
+SPACE = " "  # what may stand before a cell that is spaced, as for the csv module
+
 # What may stand before a record and is no part of it: the byte-order mark of a file
 # that was put behind another, and what `batchfx.files.text` puts after a CR alone.
 LEADING = f"\ufeff{AFTER_CR}"
@@ -44,12 +48,18 @@ CONTROLS = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How lines hold cells. `NEVER` stands for what the file doesn't have."""
+    """How lines hold cells. `NEVER` stands for what the file doesn't have.
+
+    Where they are *spaced*, blanks in front of a cell are no part of it. Where nobody
+    knows (None), they are text, but a cell with all of it in quotation marks behind
+    them is at fault.
+    """
 
     delimiter: str = ","
     quote: str = '"'
     newline: str = "\n"
     escape: str = NEVER
+    spaced: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +67,8 @@ class Cut:
     """A record as it was cut out: its cells, or what is wrong in which column.
 
     *lines* is the number of lines that it takes. *stray* are the columns whose cell has
-    a line end outside quotation marks.
+    a line end outside quotation marks, *apart* those with blanks before quotation marks
+    that should be right behind the delimiter.
     """
 
     cells: tuple[str, ...]
@@ -65,6 +76,7 @@ class Cut:
     flaw: str | None = None
     column: int | None = None
     stray: tuple[int, ...] = ()
+    apart: tuple[int, ...] = ()
 
 
 class End(Enum):
@@ -82,6 +94,7 @@ class Scan:
     end: End
     cells: tuple[str, ...]
     stray: tuple[int, ...] = ()
+    apart: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -94,14 +107,14 @@ class Grammar:
     def cell(self) -> re.Pattern[str]:
         """A whole cell, quoted (group 1) or bare (2), with its delimiter (3) if any."""
         return re.compile(
-            f"(?:{self._mark}({self._within}){self._mark}"
-            f"|((?:(?!{self._mark}){self._bare})?)){self._after}"
+            f"(?:{self._opening}({self._within}){self._mark}"
+            f"|((?:(?!{self._opening}){self._bare})?)){self._after}"
         )
 
     @cached_property
     def opened(self) -> re.Pattern[str]:
         """A quoted cell that the line doesn't close."""
-        return re.compile(rf"{self._mark}{self._within}{self._escape}?\Z")
+        return re.compile(rf"{self._opening}{self._within}{self._escape}?\Z")
 
     @cached_property
     def closing(self) -> re.Pattern[str]:
@@ -120,6 +133,13 @@ class Grammar:
         return re.compile(rf"{self._escape}([{marks}\r\n])|{self._mark}({self._mark})")
 
     @cached_property
+    def apart(self) -> re.Pattern[str] | None:
+        """A bare cell that blanks keep from being a quoted one; None if it may be."""
+        if self.dialect.spaced is not None or self.dialect.quote == NEVER:
+            return None
+        return re.compile(f"{SPACE}++{self._mark}{self._within}{self._mark}{SPACE}*+")
+
+    @cached_property
     def _odd(self) -> re.Pattern[str]:
         """What a line of bare cells that are just their text doesn't have."""
         return re.compile(f"[{self._mark}{self._escape}\r\n]")
@@ -127,6 +147,10 @@ class Grammar:
     @property
     def _mark(self) -> str:
         return re.escape(self.dialect.quote)
+
+    @property
+    def _opening(self) -> str:
+        return f"{SPACE}*+{self._mark}" if self.dialect.spaced else self._mark
 
     @property
     def _comma(self) -> str:
@@ -156,25 +180,31 @@ class Grammar:
     def scan(self, line: str, at: int = 0) -> Scan:
         """Return the cells of *line* from *at* on, where a cell begins."""
         if not self._odd.search(line, at, len(line.rstrip("\r"))):
-            text = line[at:].rstrip("\r")
-            return Scan(End.DONE, tuple(text.split(self.dialect.delimiter)))
+            texts = line[at:].rstrip("\r").split(self.dialect.delimiter)
+            return Scan(End.DONE, tuple(map(self._tidy, texts)))
         cells: list[str] = []
         stray: list[int] = []
+        apart: list[int] = []
         while found := self.cell.match(line, at):
             quoted, bare, delimiter = found.groups()
             if quoted is None:
                 value = bare if delimiter else bare.rstrip("\r")
                 if "\r" in value or "\n" in value:
                     stray.append(len(cells))
-                value = self._unescape(value)
+                if self.apart and self.apart.fullmatch(value):
+                    apart.append(len(cells))
+                value = self._unescape(self._tidy(value))
             else:
                 value = self._unescape(quoted, doubled=True)
             cells.append(value)
             if not delimiter:
-                return Scan(End.DONE, tuple(cells), tuple(stray))
+                return Scan(End.DONE, tuple(cells), tuple(stray), tuple(apart))
             at = found.end()
         end = End.OPEN if self.opened.match(line, at) else End.BAD
         return Scan(end, tuple(cells))
+
+    def _tidy(self, cell: str) -> str:
+        return cell.lstrip(SPACE) if self.dialect.spaced else cell
 
     def _unescape(self, cell: str, *, doubled: bool = False) -> str:
         quote, escape = self.dialect.quote, self.dialect.escape
@@ -213,14 +243,16 @@ class Cutter:
         """Cut the record that starts on line *first*; None if it needs more lines."""
         scan = self.grammar.scan(self.lines[first].lstrip(LEADING))
         if scan.end is End.DONE:
-            return Cut(scan.cells, stray=scan.stray)
+            return Cut(scan.cells, stray=scan.stray, apart=scan.apart)
         if scan.end is End.BAD:
             return Cut((), flaw="bad_quote", column=len(scan.cells))
         last, end = self._follow(first)
         if end is End.DONE:
             text = self.grammar.dialect.newline.join(self.lines[first : last + 1])
             whole = self.grammar.scan(text.lstrip(LEADING))
-            return Cut(whole.cells, last - first + 1, stray=whole.stray)
+            return Cut(
+                whole.cells, last - first + 1, stray=whole.stray, apart=whole.apart
+            )
         cut_off = last == len(self.lines) and not self._too_long(first, last)
         if cut_off and not self.ended:
             return None

@@ -33,7 +33,7 @@ def second_row(
     if below := find_second_row(header, trial, nameless):
         message = (
             f"Line {below.row} seems to be a second row of names, but was read as a "
-            "record. If it is one of names, set header_rows to 2."
+            "record. If it is one of names, say --set header_rows=2"
         )
         yield warning("second_header_row", message, line=below.row)
 
@@ -127,7 +127,7 @@ def titles(trial: Trial, header: Header) -> Iterator[Issue]:
     if header.doubtful:
         message = (
             f"Line {header.row} was taken for the names of the columns, but is like "
-            "the lines below it. If it is a record, set header_row to 0."
+            "the lines below it. If it is a record, say --set header_row=0"
         )
         yield warning("possible_record", message, line=header.row)
     above = [each.row for each in trial.seen if each.row < header.top]

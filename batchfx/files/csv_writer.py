@@ -8,7 +8,8 @@ from collections.abc import Sequence
 # An apostrophe before these keeps a spreadsheet from taking a text for a formula
 # (OWASP, "CSV Injection"). A plain number is none.
 GUARD = "'"
-FORMULA = re.compile(r"[=+\-@\t\r]")
+# The last four are full-width: some spreadsheets take them for the others.
+FORMULA = re.compile("[=+\\-@\t\r\uff1d\uff0b\uff0d\uff20]")
 PLAIN_NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)*")
 
 

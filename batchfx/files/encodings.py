@@ -37,13 +37,17 @@ NO_TEXT = -10.0  # an undefined byte, a control character, a box to be drawn
 SIGN = -6.5
 PUNCTUATION = {
     **dict.fromkeys("“”‘’„–€°£", -3.0),  # noqa: RUF001 - as they are in texts
-    **dict.fromkeys("\xa0«»…§®ºª²³½", -4.5),
+    **dict.fromkeys("\xa0«»…§®ºª²³½\xb4", -4.5),
     **dict.fromkeys(WIDE, -4.0),
+    "¤": -8.0,  # where ISO-8859-15 has the euro
 }
-APOSTROPHE = "\u2019"
+# Fractions and the like, where ISO-8859-15 has œ, Ÿ, Š, š, Ž and ž.
+ALONE = "¼½¾¦¨\xb8"
+APOSTROPHES = "\u2019\xb4"  # the second of which some keyboards have
 # Corrections of it, for how it stands in the word.
 SIGN_WITHIN = -5.0
 SIGN_BEFORE = -2.5
+SIGN_BESIDE = -4.0
 WIDE_ALONE = -5.0
 LONE_LETTER = -3.0
 ODD_CASE = -3.5
@@ -278,6 +282,7 @@ def _oddness(word: str) -> float:
             odd += MIXED_SCRIPTS * _mixes(before, character)
             odd += ODD_CASE * _is_oddly_cased(first, before, character)
             odd += SIGN_WITHIN * _is_sign_within(before, character, after)
+            odd += SIGN_BESIDE * _is_sign_beside(before, character, after)
     return odd
 
 
@@ -295,5 +300,16 @@ def _mixes(left: str, right: str) -> bool:
 
 
 def _is_sign_within(before: str, character: str, after: str) -> bool:
-    is_sign = not character.isalnum() and unicodedata.category(character)[0] != "M"
-    return is_sign and character != APOSTROPHE and before.isalpha() and after.isalpha()
+    is_sign = not (character.isalpha() or character.isdecimal())
+    is_sign &= unicodedata.category(character)[0] != "M"
+    return (
+        is_sign
+        and character not in APOSTROPHES
+        and before.isalpha()
+        and after.isalpha()
+    )
+
+
+def _is_sign_beside(before: str, character: str, after: str) -> bool:
+    """Tell whether a sign that stands alone, or by digits, begins or ends a word."""
+    return character in ALONE and before.isalpha() != after.isalpha()

@@ -146,7 +146,8 @@ PAIRS = {
         "_à _é _ê _î aç aé aî aï bé cè cé dè dé fè fé gè gé hè hé iè ié jé lè lé mè mé "
         "mê nç nè né oé oë oî oû pé rè ré rê rô sè sé tè té tê ué vè vé yé zé à_ ça ço "
         "èc èd èg èl èm èn èr ès èt èv é_ éa éb éc éd ée éf ég éi éj él ém én éo ép éq "
-        "ér és ét év êm êt ël îl în ît ï_ ïd ïs ït ôl ôm ôt ût"
+        "ér és ét év êm êt ël îl în ît ï_ ïd ïs ït ôl ôm ôt ût _œ bœ cœ mœ nœ "
+        "sœ vœ œi œu"
     ),
     "Spanish": (
         "_á _é _í _ó _ú aé aí añ bá bé cá cé cí có dá dé dí dó eñ eó eú fá fí gá gí gó "

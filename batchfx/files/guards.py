@@ -18,7 +18,8 @@ from batchfx.model.sources import Layout
 
 SETTING = "guarded"
 ERRORS = "Error"
-GUARDED = r"^'('*[=+\-@\t\r])"  # a text's own apostrophes stand behind the guard
+# A text's own apostrophes stand behind the guard. The last four are full-width.
+GUARDED = r"^'('*[=+\-@\t\r\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}])"
 
 
 def noted(layout: Layout, said: str | None = None) -> Layout:

@@ -15,6 +15,7 @@ from batchfx.files.csv_record import is_total
 from batchfx.files.csv_warnings import encoding_guess
 from batchfx.files.encodings_found import Encoding, find_encoding
 from batchfx.files.html_layout import (
+    NAMED,
     Header,
     Known,
     Seen,
@@ -22,6 +23,8 @@ from batchfx.files.html_layout import (
     find_header,
     look,
     reaches_down,
+    tables_beside,
+    told,
 )
 from batchfx.files.html_tables import ABOVE, INNER_LIMIT, LEFT, Row, TableParser, parsed
 from batchfx.files.text import PIECE, read_up_to
@@ -97,10 +100,11 @@ def inspect_html(
         "merged": merged or "fill",
         "is_whole": seen.table.is_whole or parser.ended,
     }
-    told = _warnings(seen, header, guessed=not header_row, fill=merged != "top")
+    oddities = _warnings(seen, header, guessed=not header_row, fill=merged != "top")
     place = f"table {seen.table.number} of {len(tables)} on the page"
     reasons = {"encoding": f"{found.name}: {found.why}", "sheet": place}
-    warnings = (*encoding_guess(found), *told)
+    others = tables_beside(tables, seen) if sheet is None else []
+    warnings = (*encoding_guess(found), *oddities, *_others(seen, others))
     return Layout("html", header.names, above, settings, warnings, reasons)
 
 
@@ -295,6 +299,22 @@ def _warnings(
         yield _warning("merged_cells", message, count=merged)
     if not any(row.number > header.rows[-1] for row in seen.rows):
         yield _warning("no_rows", "The table has a header and no rows below it.")
+
+
+def _others(seen: Seen, others: Sequence[Seen]) -> Iterator[Issue]:
+    """Yield the warning that tables of several rows aren't read."""
+    if others:
+        names = ", ".join(map(told, others[:NAMED]))
+        message = (
+            f"Only table {seen.table.number} of the page is read; there is also "
+            f"{names}. Say which one to read: --set sheet=NUMBER"
+        )
+        yield _warning(
+            "other_sheets",
+            message,
+            sheet=seen.name,
+            others=[each.name for each in others[:NAMED]],
+        )
 
 
 def _warning(code: str, message: str, **parameters: Any) -> Issue:

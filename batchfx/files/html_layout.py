@@ -121,12 +121,24 @@ def choose_table(tables: Sequence[Seen], wanted: str | int | None) -> Seen:
         raise SourceError("wrong_format", message, found="HTML")
     if len(likely) == 1:
         return likely[0]
-    names = [_told(each) for each in likely[:NAMED]]
+    names = [told(each) for each in likely[:NAMED]]
     message = (
-        f"The web page has several tables: {', '.join(names)}. Say which one to read."
+        f"The web page has several tables: {', '.join(names)}. Say which one to read: "
+        "--set sheet=NUMBER"
     )
     sheets = [each.name for each in likely[:NAMED]]
     raise SourceError("choose_sheet", message, sheets=sheets)
+
+
+def tables_beside(tables: Iterable[Seen], chosen: Seen) -> list[Seen]:
+    """Return the tables of several rows that aren't read, nor part of what is."""
+    if chosen.table.encloses:
+        return []
+    return [
+        each
+        for each in tables
+        if each is not chosen and each.has_rows and not each.table.encloses
+    ]
 
 
 def _likely(filled: Sequence[Seen]) -> list[Seen]:
@@ -140,7 +152,8 @@ def _likely(filled: Sequence[Seen]) -> list[Seen]:
     return next(filter(None, tiers), list(filled))
 
 
-def _told(seen: Seen) -> str:
+def told(seen: Seen) -> str:
+    """Return what a message calls a table."""
     name = f" '{seen.name}'" if seen.table.name else ""
     return f"table {seen.table.number}{name} ({seen.count} rows)"
 

@@ -20,7 +20,7 @@ from dataclasses import replace
 from typing import Any, BinaryIO
 
 from batchfx.errors import SourceError
-from batchfx.files.csv_warnings import encoding_guess
+from batchfx.files.csv_warnings import encoding_guess, warning
 from batchfx.files.encodings_found import Encoding, find_encoding
 from batchfx.files.json_blocks import Table, blocks
 from batchfx.files.json_layout import layout_of, refuse_empty
@@ -31,7 +31,10 @@ from batchfx.files.text import PIECE, read_up_to
 from batchfx.files.unicode_text import detect_unicode, stated_codec
 from batchfx.model.blocks import Block
 from batchfx.model.garbage import uncollected
+from batchfx.model.issues import Issue
 from batchfx.model.sources import Layout
+
+HEAD = 1000  # bytes, in which the JSON begins
 
 WAYS = {"lines": line_records, "list": list_records, "values": value_records}
 
@@ -48,6 +51,10 @@ JSON = re.compile(
 )
 
 
+# What keeps a browser from running the answer of a web service as a script.
+GUARD = re.compile(
+    r"\s*(?:\)\]\}'?,?|while\s*\((?:1|true)\)\s*;|for\s*\(;;\)\s*;|\{\}\s*&&)\s*(?=[\[{])"
+)
 # All that some files hold. A name in quotation marks, and a line's end, is a header.
 SOLE_VALUE = re.compile(
     r"""\s*(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null)\s*"""
@@ -58,7 +65,13 @@ SOLE_VALUE = re.compile(
 def looks_like_json(head: bytes) -> bool:
     """Tell whether a source that begins with *head* is meant to be JSON."""
     name, mark = detect_unicode(head)
-    return JSON.match(head[mark:].decode(name, "ignore")) is not None
+    text = head[mark:].decode(name, "ignore")
+    return JSON.match(text, len(_guard_of(text))) is not None
+
+
+def _guard_of(text: str) -> str:
+    found = GUARD.match(text)
+    return found[0] if found else ""
 
 
 def is_sole_value(content: bytes) -> bool:
@@ -95,7 +108,10 @@ def inspect_json(
 
     """
     found = _encoding(source, encoding)
-    start = Place(found.mark)
+    guard = _guard(source, found)
+    lines = guard.split("\n")
+    behind = found.mark + len(guard.encode(found.name))
+    start = Place(behind, line=len(lines), column=len(lines[-1]))
     with uncollected():
         content = survey(Text(source, found.name, start))
         is_one = records == "." if records else not content.has_table
@@ -104,7 +120,23 @@ def inspect_json(
         if content.way == "values" or (content.way == "object" and is_one):
             content = survey_values(Text(source, found.name, start))
     layout = layout_of(content, found, records)
-    return replace(layout, warnings=(*encoding_guess(found), *layout.warnings))
+    told = (*encoding_guess(found), *_of_guard(guard))
+    return replace(layout, warnings=(*told, *layout.warnings))
+
+
+def _guard(source: BinaryIO, found: Encoding) -> str:
+    """Return what stands before the JSON so that it is no script."""
+    source.seek(found.mark)
+    return _guard_of(read_up_to(source, HEAD).decode(found.name, "ignore"))
+
+
+def _of_guard(guard: str) -> Iterator[Issue]:
+    if guard:
+        message = (
+            f"The JSON has {guard.strip()!r} in front, which web services put there "
+            "so that it is no script. It was left out."
+        )
+        yield warning("left_out", message, text=guard.strip())
 
 
 def _encoding(source: BinaryIO, given: str | None) -> Encoding:

@@ -112,7 +112,8 @@ def _choice(likely: list[Found]) -> SourceError:
     names = [each.name for each in likely][:NAMED]
     message = (
         f"The file has lists that may be the records: {', '.join(map(repr, names))}. "
-        f"Say which one to read: records={names[0]}, or records=. for the whole file."
+        f"Say which one to read: --set records={names[0]}, or for the whole file "
+        "--set records=."
     )
     return SourceError("choose_records", message, records=names)
 
@@ -184,7 +185,7 @@ def _warning(code: str, message: str, **parameters: Any) -> Issue:
 def _warnings(
     content: Content, found: Found, header: tuple[str, ...]
 ) -> Iterator[Issue]:
-    beside = [name for name in content.names if name != found.path[0]]
+    beside = _beside(content, found)
     if beside:
         shown = ", ".join(map(repr, beside[:NAMED])) + ", …" * (len(beside) > NAMED)
         message = (
@@ -204,6 +205,16 @@ def _warnings(
     if content.damage:
         damage = content.damage
         yield _warning(damage.code, str(damage), **damage.parameters)
+
+
+def _beside(content: Content, found: Found) -> list[str]:
+    """Return the names of what is beside the records, and beside what holds them."""
+    return [
+        ".".join((*found.path[:depth], name))
+        for depth, own in enumerate(found.path)
+        for name in content.inside.get(found.path[:depth], ())
+        if name != own
+    ]
 
 
 def _reasons(

@@ -148,15 +148,21 @@ class Found:
 class Content:
     """What the text holds: *way* is "lines", "list", "values" or "object".
 
-    *names* are those of the outermost object, *void* those with null. *damage* is where
-    the text breaks off.
+    *inside* are the names of each object that may hold the records, by the names that
+    lead to it, *void* those of the outermost with null. *damage* is where the text
+    breaks off.
     """
 
     way: str
     lists: list[Found] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
+    inside: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
     void: list[str] = field(default_factory=list)
     damage: DamagedError | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the outermost object."""
+        return self.inside.get((), [])
 
     @property
     def has_table(self) -> bool:
@@ -250,8 +256,8 @@ def _go_through_object(text: Text, path: tuple[str, ...], content: Content) -> N
             raise text.damage(problem, text.at)
         name = clean(text.value())
         text.take(":")
+        content.inside.setdefault(path, []).append(name)
         if not path:
-            content.names.append(name)
             content.void += [name] * (text.peek() == "n")
         _go_through_value(text, (*path, name), content)
         if text.peek() == "}":

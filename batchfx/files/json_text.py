@@ -20,8 +20,8 @@ from batchfx.files.text import ERRORS, PIECE, read_up_to
 
 RECORD_LIMIT = 16 << 20  # characters of one record
 TAIL = 16  # what of a value can be cut off, but for a text: -Infinity, \ud83d\ude00
-SPACE = " \t\n\r"
-SPACES = re.compile("[ \t\n\r]*")
+SPACE = " \t\n\r\x1e"  # the last of which begins a record of RFC 7464
+SPACES = re.compile(f"[{SPACE}]*")
 NUMBER_CUT = re.compile(r"\.|[eE][-+]?")  # behind its first digits
 LITERALS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
 

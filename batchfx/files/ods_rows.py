@@ -14,6 +14,7 @@ from batchfx.files.ods_names import (
     COLUMNS_REPEATED,
     CONTAINERS,
     COVERED,
+    FORMULA,
     ROW,
     ROWS_REPEATED,
     SHEET,
@@ -23,7 +24,8 @@ from batchfx.files.ods_names import (
     read_count,
 )
 from batchfx.files.ods_survey import CONTENT
-from batchfx.files.ods_values import cell_value
+from batchfx.files.ods_values import PREFIX, cell_value
+from batchfx.files.subtotals import SIGN, is_subtotal
 from batchfx.files.xlsx_references import LAST_COLUMN, LAST_ROW, column_letters
 from batchfx.files.xlsx_rows import CELL_LIMIT, ROW_TEXT_LIMIT, TEXT_LIMIT, StoredRow
 from batchfx.files.xlsx_xml import DEPTH_LIMIT, drive, make_parser, refuse_size
@@ -190,6 +192,8 @@ class _RowHandler:
         code, stored = cell_value(attributes, self._shown, duration=lasting)
         if not stored:
             return
+        if is_subtotal(PREFIX.sub("", attributes.get(FORMULA, "")), self._row + 1):
+            code += SIGN
         if self._column > LAST_COLUMN:
             _refuse_column(self._column)
         for column in range(first, self._column):

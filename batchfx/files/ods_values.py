@@ -93,6 +93,11 @@ def _number(value: str, shown: str) -> Stored:
     return Kind.CODE, text
 
 
+def _percentage(value: str, shown: str) -> Stored:
+    kind, text = _number(value, shown)
+    return (Kind.TEXT if kind == Kind.TEXT else Kind.PERCENT), text
+
+
 def _moment(value: str, shown: str) -> Stored:
     text = _moment_text(value.strip())
     return (Kind.DATE, text) if text else (Kind.TEXT, shown or value)
@@ -184,7 +189,7 @@ def _duration_text(microseconds: int) -> str:
 
 READERS: dict[str, tuple[str, Callable[[str, str], Stored]]] = {
     "float": ("value", _number),
-    "percentage": ("value", _number),
+    "percentage": ("value", _percentage),
     "currency": ("value", _number),
     "date": ("date-value", _moment),
     "boolean": ("boolean-value", _boolean),

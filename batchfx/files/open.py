@@ -21,6 +21,7 @@ from batchfx.files.encodings_found import SWITCH
 from batchfx.files.html import inspect_html, read_html
 from batchfx.files.json import inspect_json, is_sole_value, looks_like_json, read_json
 from batchfx.files.ods import inspect_ods, is_ods, read_ods
+from batchfx.files.other_formats import text_format_of
 from batchfx.files.packed import KINDS, find_packing, unpacked
 from batchfx.files.parquet import inspect_parquet, read_parquet
 from batchfx.files.sheet_options import SheetOptions
@@ -73,7 +74,7 @@ HINTS = frozenset({"expected_columns"})
 SAID_OF_ANY = HINTS | {"encoding", "records"}
 
 # What only delimited text has: who says it means to have that read.
-DELIMITED = frozenset({"delimiter", "escape", "quote"})
+DELIMITED = frozenset({"delimiter", "escape", "quote", "skip_initial_space"})
 
 FORMATS = (
     (b"ARROW1", "an Arrow file"),
@@ -92,6 +93,10 @@ WEB_PAGE = re.compile(
     rb"\s*(?:<\?xml[^>]*>\s*|<!--.*?-->\s*)*"
     rb"<(?:!doctype\s+html|html|head|body|meta|table|style|script|div)\b",
     re.DOTALL | re.IGNORECASE,
+)
+# The start of a part of a page, if there is a table in it.
+PART_OF_PAGE = re.compile(
+    rb"\s*<(?:center|font|p|h[1-6]|span|form|b|br|hr|title|link)\b[^>]*>", re.IGNORECASE
 )
 # JSONP: JSON in the call of a function.
 SCRIPT = re.compile(
@@ -185,7 +190,21 @@ def read(
         message = f"A block must have one row at least, not {rows}."
         raise UsageError(message)
     blocks = _read(source, layout, rows, position)
-    return without_strays(blocks, layout, lambda: _read(source, layout, rows))
+    return without_strays(
+        blocks,
+        layout,
+        lambda: _read_anew(source, layout, rows),
+        resumed=position is not None,
+    )
+
+
+def _read_anew(source: BinaryIO, layout: Layout, rows: int) -> Iterator[Block]:
+    """Yield all blocks, and leave *source* where it stands for another reader."""
+    place = source.tell()
+    try:
+        yield from _read(source, layout, rows)
+    finally:
+        source.seek(place)
 
 
 def _read(
@@ -245,16 +264,26 @@ def _find_document(source: BinaryIO) -> str:
 
 
 def _find_text(head: bytes, known: Mapping[str, Any]) -> str:
-    if WEB_PAGE.match(_without_mark(head).replace(b"\x00", b"")):
+    if _is_web_page(_without_mark(head).replace(b"\x00", b"")):
         return "html"
     if known.keys().isdisjoint(DELIMITED) and looks_like_json(head):
         return "json"
     if known.keys() <= SAID_OF_ANY and len(head) < HEAD and is_sole_value(head):
         return "json"
     _refuse_other_formats(head)
+    if known.keys().isdisjoint(DELIMITED) and (
+        what := text_format_of(_without_mark(head))
+    ):
+        _refuse(what)
     if "encoding" not in known:
         _refuse_binary(head)
     return "csv"
+
+
+def _is_web_page(head: bytes) -> bool:
+    if WEB_PAGE.match(head):
+        return True
+    return PART_OF_PAGE.match(head) is not None and b"<table" in head.lower()
 
 
 def _refuse_nested(content: BinaryIO) -> None:
@@ -308,7 +337,12 @@ def _refuse_binary(head: bytes) -> None:
     first_line = head.splitlines()[0] if head else b""
     share = MANY_STRANGE if strange > SEVERAL else FEW_STRANGE
     if b"\x00" in first_line or strange * share > len(text):
-        _refuse("no text and no workbook")
+        message = (
+            "The file is no text and no workbook, by its bytes. If it is text, say how "
+            "it is encoded, such as --set encoding=utf-16-le; else save or export the "
+            "table as .xlsx or .csv."
+        )
+        raise SourceError("unsupported_format", message)
 
 
 def _without_mark(head: bytes) -> bytes:

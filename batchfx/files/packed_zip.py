@@ -139,7 +139,7 @@ def _choose(entries: dict[str, zipfile.ZipInfo], wanted: str | None) -> zipfile.
     if len(names) > 1:
         message = (
             f"The ZIP archive has several files in it: {_listed(names)}. "
-            "Say which one to read (member), or unpack it."
+            "Unpack it, or say which one to read: --set member=NAME"
         )
         raise SourceError("choose_member", message, members=names[:NAMED_MEMBERS])
     return entries[names[0]]

@@ -20,6 +20,7 @@ from batchfx.files.total_rows import (
     DOUBT,
     Closing,
     Columns,
+    Keys,
     closing_of,
     doubt_of,
     doubts,
@@ -41,7 +42,11 @@ TEXTS = "texts"  # the setting of a layout: places of columns that are said to b
 
 
 def without_strays(
-    blocks: Iterable[Block], layout: Layout, again: Callable[[], Iterable[Block]]
+    blocks: Iterable[Block],
+    layout: Layout,
+    again: Callable[[], Iterable[Block]],
+    *,
+    resumed: bool = False,
 ) -> Iterator[Block]:
     """Yield *blocks* with the fault ``not_a_record`` for what is no record for sure.
 
@@ -52,6 +57,7 @@ def without_strays(
         blocks: What is read.
         layout: How it is laid out.
         again: Reads the table from its start.
+        resumed: The *blocks* don't begin there.
 
     """
     if layout.format not in TABLES:
@@ -62,21 +68,24 @@ def without_strays(
     shape = _shape(layout)
     held: list[Block] = []
     try:
-        for block in _marked(blocks, shape, columns):
+        keys = Keys(again if resumed else None)
+        for block in _marked(blocks, shape, columns, keys):
             yield from _passed(block, held, columns)
     except SourceError:  # what was read before the damage counts
         yield from held
         raise
-    yield from _judged(held, columns, lambda: _marked(again(), shape, columns))
+    yield from _judged(held, columns, lambda: _marked(again(), shape, columns, Keys()))
 
 
 def _marked(
-    blocks: Iterable[Block], shape: Shape | None, columns: Columns
+    blocks: Iterable[Block], shape: Shape | None, columns: Columns, keys: Keys
 ) -> Iterator[Block]:
     """Yield *blocks* with faults for headers, and for what is called a total."""
     for found in blocks:
         block = _without_headers(found, shape, columns) if shape else found
-        yield _with_faults(block, doubts(block.frame, columns), columns.names)
+        told = doubts(block.frame, columns, keys)
+        keys.add(block.frame)
+        yield _with_faults(block, told, columns.names)
 
 
 def _passed(block: Block, held: list[Block], columns: Columns) -> Iterator[Block]:

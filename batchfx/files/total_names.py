@@ -16,10 +16,16 @@ from batchfx.files.csv_notes import CURRENCIES, TOTALS
 LONGEST = 60  # characters of such a name
 MOST_WORDS = 5
 
+# Words for a total that may mean other things too, as in names.
+DOUBTFUL = (
+    *("ergebnis", "soma", "jumlah", "कुल", "รวม", "tổng", "مجموع", "جمع", "итог"),
+    *("разом", "celkom", "součet", "súčet", "összeg", "kokku", "kopā", "viso"),
+)
+
 # Single words for a total, beside those that are one with others only ("sub total").
 WORDS = frozenset(
     {
-        *(name for name in TOTALS if name.isalpha()),
+        *(name for name in (*TOTALS, *DOUBTFUL) if name.isalpha()),
         *("totales", "totais", "totaux", "totali", "summen", "sums", "somma", "sigma"),
         *("totalsumma", "totalsum", "totaalbedrag", "σ"),
     }
@@ -49,16 +55,31 @@ YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 BEHIND = re.compile(r"\(.*\)|\[.*\]")
 
 # For whole columns: what may be such a name, or ends like a label.
-STEMS = "|".join(
-    sorted(
-        {
-            *(re.escape(word) for word in WORDS if len(word) > 1),
-            *("sub.?total", "sous.?total", "i alt", "summe", "betrag"),
-            *("gesamt", "Σ", "∑", "σ", "t o t a l"),
-        }
-    )
+NAMES = "|".join(
+    re.escape(name) for name in sorted({*WORDS, *TOTALS, *DOUBTFUL}) if len(name) > 1
 )
-MAY_BE_CALLED = rf"(?i:{STEMS})|:\s*$"
+STEMS = "sub.?total|sous.?total|summe|betrag|gesamt|Σ|∑|σ|t o t a l"
+MAY_BE_CALLED = rf"(?i:(?:^|[^\p{{L}}])(?:{NAMES})(?:[^\p{{L}}]|$)|{STEMS})|:\s*$"
+OF_GROUP = re.compile(
+    rf"(?:(?:{NAMES})[\s:]\W*(?P<behind>.+)|(?P<ahead>.+)\W*[\s:\-](?:{NAMES}))\W*",
+    re.DOTALL,
+)
+
+
+def group_named_by(label: str) -> str | None:
+    """Return what a *label* says to be totalled: "North" of "North Total".
+
+    It is folded as `folded_key` does; None where nothing says that it is a total.
+    """
+    if len(label) > LONGEST:
+        return None
+    found = OF_GROUP.fullmatch(folded_key(label))
+    return (found["behind"] or found["ahead"]).strip(" :-–—") if found else None
+
+
+def folded_key(text: str) -> str:
+    """Return a key, such that equal ones are equal whatever their case and blanks."""
+    return " ".join(text.casefold().split())
 
 
 def is_total_name(label: str) -> bool:
@@ -66,7 +87,7 @@ def is_total_name(label: str) -> bool:
     if not label or len(label) > LONGEST:
         return False
     text = BEHIND.sub(" ", label.replace("∑", "σ").casefold())
-    if " ".join(text.strip(" :").split()) in TOTALS:
+    if " ".join(text.strip(" :").split()) in (*TOTALS, *DOUBTFUL):
         return True
     found = re.findall(r"[^\W_]+", unicodedata.normalize("NFC", text))
     if all(len(word) == 1 for word in found):

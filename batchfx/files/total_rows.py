@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from batchfx.files.column_sums import Sums, are_amounts, are_numbers
 from batchfx.files.csv_notes import BLANKS
-from batchfx.files.total_names import MAY_BE_CALLED, is_total_name
-from batchfx.model.blocks import FAULTS, KINDS, ROW, Fault, Kind, column_name
+from batchfx.files.total_names import (
+    MAY_BE_CALLED,
+    folded_key,
+    group_named_by,
+    is_total_name,
+)
+from batchfx.model.blocks import FAULTS, KINDS, ROW, Block, Fault, Kind, column_name
 
 DOUBT = "possible_total"
 TYPELESS = frozenset({"csv", "html"})  # where every cell is text
 MOST_NUMBERS = 100  # of a row, that are compared
 SEVERAL = 2  # records whose sum is no record's own number
+KNOWN_KEYS = 50  # of the records above, that a total may be of
 LABELS = 8  # columns at the left, the first of which that is filled names a row
-NUMBERS = frozenset({Kind.NUMBER, Kind.CODE})
+NUMBERS = frozenset({Kind.NUMBER, Kind.CODE, Kind.PERCENT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +104,60 @@ def closing_of(frame: pl.DataFrame, index: int, columns: Columns) -> Closing | N
     return Closing(row, label if is_called else None, numbers, tuple(cells), marked)
 
 
-def doubts(frame: pl.DataFrame, columns: Columns) -> dict[int, Fault]:
+class Keys:
+    """The keys of the last records, by the columns they may stand in.
+
+    Where the reading goes on somewhere, *again* reads the table from its start; that is
+    done only where a row asks for what was before.
+    """
+
+    def __init__(self, again: Callable[[], Iterable[Block]] | None = None) -> None:
+        self._last = deque[pl.DataFrame]()
+        self._again = again
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Take the keys of a block's *frame*."""
+        last = self._last
+        last.append(frame.tail(KNOWN_KEYS))
+        while _height(last) - last[0].height >= KNOWN_KEYS:
+            last.popleft()
+
+    def has(self, name: str, key: str, frame: pl.DataFrame, index: int) -> bool:
+        """Tell whether a record not far above row *index* of *frame* has the *key*."""
+        if self._again and _height(self._last) + index < KNOWN_KEYS:
+            first = next((each for each in self._last if each.height), frame)
+            self._recall(self._again(), first.item(0, ROW))
+        frames = [*self._last, frame.head(index)]
+        above = [text for each in frames for text in each[name].tail(KNOWN_KEYS)]
+        return key in [folded_key(text or "") for text in above[-KNOWN_KEYS:]]
+
+    def _recall(self, blocks: Iterable[Block], first: int) -> None:
+        """Take the keys of the records before row *first*."""
+        before = Keys()
+        for block in blocks:
+            before.add(block.frame.filter(pl.col(ROW) < first))
+            if block.frame.height and block.frame.item(-1, ROW) >= first:
+                break
+        if isinstance(blocks, Generator):
+            blocks.close()  # which gives the source back to the reader in between
+        self._last.extendleft(reversed(before._last))
+        self._again = None
+
+
+def _height(frames: Iterable[pl.DataFrame]) -> int:
+    return sum(each.height for each in frames)
+
+
+def doubts(
+    frame: pl.DataFrame, columns: Columns, keys: Keys | None = None
+) -> dict[int, Fault]:
     """Return the fault ``possible_total`` of rows that are called so, by their numbers.
 
     The other cells are amounts, or some are empty. What only has a colon leaves half of
-    them empty.
+    them empty. "North Total" is one below records with the key "North", of which *keys*
+    has those above the *frame*.
     """
+    keys = keys or Keys()
     if len(columns.names) < SEVERAL or not frame.height:
         return {}
     near = columns.names[:LABELS]
@@ -111,10 +166,24 @@ def doubts(frame: pl.DataFrame, columns: Columns) -> dict[int, Fault]:
     found: dict[int, Fault] = {}
     for index in frame.select(called).to_series().arg_true().to_list():
         cells = columns.cells(frame, index)
-        if _is_doubtful(cells):
-            name = next(cell for cell in cells if cell.strip(BLANKS)).strip(BLANKS)
+        place = next(place for place, cell in enumerate(cells) if cell.strip(BLANKS))
+        name = cells[place].strip(BLANKS)
+        group = group_named_by(name)
+        is_of_group = (
+            group is not None
+            and place < LABELS
+            and keys.has(columns.names[place], group, frame, index)
+            and _is_total_of(cells)
+        )
+        if is_of_group or _is_doubtful(cells):
             found[frame.item(index, ROW)] = doubt_of(name)
     return found
+
+
+def _is_total_of(cells: Sequence[str]) -> bool:
+    """Tell whether a row that is called a total has amounts, or empty cells."""
+    filled = [cell.strip(BLANKS) for cell in cells if cell.strip(BLANKS)]
+    return len(filled) < len(cells) or are_amounts(filled[1:])
 
 
 def doubt_of(label: str) -> Fault:
@@ -131,5 +200,5 @@ def _is_doubtful(cells: Sequence[str]) -> bool:
     label, *rest = filled or [""]
     amounts = bool(rest) and are_amounts(rest)
     if is_total_name(label):
-        return amounts or len(filled) < len(cells)
+        return _is_total_of(cells)
     return label.endswith(":") and amounts and 2 * len(filled) <= len(cells) > SEVERAL

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from batchfx.files.subtotals import SIGN
 from batchfx.files.xlsx_batches import (
     BLOCK_TEXT_LIMIT,
     Batch,
@@ -95,7 +96,8 @@ class Fills:
             if record.number > fill.last_row:
                 del self._active[place]
             elif not stored[place]:
-                attributes[place], stored[place] = fill.attributes, fill.stored
+                attributes[place] = fill.attributes.removesuffix(SIGN)
+                stored[place] = fill.stored
         while (
             self._next < len(self.merges)
             and self.merges[self._next][0] <= record.number

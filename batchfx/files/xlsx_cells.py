@@ -11,6 +11,7 @@ from itertools import compress
 from typing import NamedTuple, cast
 
 from batchfx.errors import SourceError
+from batchfx.files.subtotals import SIGN
 from batchfx.files.xlsx_formats import GENERAL, NumberFormat, Shape
 from batchfx.files.xlsx_strings import SharedStrings, decode_escapes, no_such_text
 from batchfx.files.xlsx_values import (
@@ -137,6 +138,7 @@ class TypedCells(Cells):
     """
 
     def _reading(self, attributes: str) -> Reading:
+        attributes = attributes.removesuffix(SIGN)
         if attributes == NO_RESULT:
             return _one_by_one(Kind.EMPTY, _without_result)
         if attributes == ERROR:
@@ -179,7 +181,7 @@ class FormattedCells(TypedCells):
         if shown.shape is Shape.NUMBER:
             if shown.digits:
                 return _one_by_one(Kind.NUMBER, partial(_padded, shown))
-            return Reading(Kind.CODE if shown.coded else Kind.NUMBER, _numbers)
+            return Reading(_kind_of(shown), _numbers)
         if shown.shape is Shape.DURATION:
             return _one_by_one(Kind.DURATION, _serial_reader(duration_text))
         clock = shown.shape is Shape.TIME
@@ -235,6 +237,12 @@ class CellReader(FormattedCells):
         except SourceError:
             has = self._strings.has
             return [self._strings.text(n) if has(n) else _nowhere(n) for n in stored]
+
+
+def _kind_of(shown: NumberFormat) -> Kind:
+    if shown.percent:
+        return Kind.PERCENT
+    return Kind.CODE if shown.coded else Kind.NUMBER
 
 
 def _one_by_one(kind: Kind, convert: Callable[[str], str | Odd]) -> Reading:

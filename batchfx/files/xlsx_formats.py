@@ -49,16 +49,19 @@ class NumberFormat:
 
     *digits* is how many a whole number shows at least, whatever stands between them; of
     a number with less than *least* digits that is not sure. *coded* says that zeros or
-    other signs are shown that can't be told as surely.
+    other signs are shown that can't be told as surely. With *percent*, the number is
+    shown times 100.
     """
 
     shape: Shape
     digits: int = 0
     least: int = 0
     coded: bool = False
+    percent: bool = False
 
 
 GENERAL = NumberFormat(Shape.NUMBER)
+PERCENT = NumberFormat(Shape.NUMBER, percent=True)
 
 
 def _builtin() -> Iterator[tuple[int, NumberFormat]]:
@@ -73,6 +76,7 @@ def _builtin() -> Iterator[tuple[int, NumberFormat]]:
         81,
     ]
     times = [*range(18, 22), *range(32, 36), 45, 47, 75, 76, 78, 80]
+    yield from ((number, PERCENT) for number in (9, 10))
     yield from ((number, NumberFormat(Shape.DATE)) for number in days)
     yield from ((number, NumberFormat(Shape.TIME)) for number in times)
     yield from ((number, NumberFormat(Shape.DURATION)) for number in (46, 79))
@@ -114,6 +118,8 @@ def _mark(literal: re.Match[str]) -> str:
 def _numeric(sections: list[str]) -> NumberFormat:
     """Return what a format of numbers shows; several *sections* have conditions."""
     marked = sections[0].strip()
+    if all("%" in section for section in sections):
+        return PERCENT
     before = re.split("[0#?g]", marked, maxsplit=1, flags=re.IGNORECASE)
     places = [_places(section) for section in sections]
     digits = max(map(len, places))

@@ -52,7 +52,7 @@ def find_header(rows: Sequence[SeenRow], merges: Sequence[Range]) -> Header | No
     candidates = [
         index
         for index, row in enumerate(rows[:SEARCHED_ROWS])
-        if (_is_named(row, least=2) or _is_counted(row, rows[index + 1 :]))
+        if (_is_named(row, least=2) or _is_mixed(rows, index))
         and _covers(_spread(row, merges), rows[index + 1 : index + 1 + SEARCHED_ROWS])
         and len(max(_run(rows, index), key=_width).cells) >= widest * USUAL_SHARE
     ]
@@ -264,21 +264,72 @@ def _typed_below(run: Sequence[SeenRow]) -> int:
     return most
 
 
-def _is_counted(row: SeenRow, below: Sequence[SeenRow]) -> bool:
-    """Tell whether a row is a name and then years, dates or 1, 2, 3, above others."""
-    cells = [row.cells[column] for column in sorted(row.cells)]
-    if cells[0][1] != Kind.TEXT or len(cells) == 1:
+def _is_mixed(rows: Sequence[SeenRow], index: int) -> bool:
+    """Tell whether a row names columns by numbers or dates too, above other things."""
+    row, run = rows[index], _run(rows, index)
+    if not _is_led(row, run[1:]):
         return False
-    counted = [str(number) for number in range(1, len(cells))]
-    if [text for text, _ in cells[1:]] == counted and len(counted) >= SEVERAL:
-        return all(kind == Kind.NUMBER for _, kind in cells[1:])
-    years = row.cells.keys() - {min(row.cells)}
+    return (
+        _is_counted(row)
+        or _is_headed(row, rows[index + 1 :])
+        or _is_dated(row, run[1:])
+    )
+
+
+def _is_led(row: SeenRow, below: Sequence[SeenRow]) -> bool:
+    """Tell whether the row begins with a text, or with no name above texts."""
+    first = min(row.cells)
+    if row.cells[first][1] == Kind.TEXT:
+        return len(row.cells) > 1
+    leading = {min(each.cells) for each in below}
+    kinds = {each.cells[min(each.cells)][1] for each in below}
+    return len(leading) == 1 and min(leading) < first and kinds == {Kind.TEXT}
+
+
+def _is_counted(row: SeenRow) -> bool:
+    """Tell whether the row begins with a text, and has but texts and 1, 2, 3."""
+    cells = [row.cells[column] for column in sorted(row.cells)]
+    numbers = [text for text, kind in cells if kind != Kind.TEXT]
+    counted = [str(number) for number in range(1, len(numbers) + 1)]
+    kinds = {kind for _, kind in cells} - {Kind.TEXT}
+    is_led = cells[0][1] == Kind.TEXT
+    return (
+        is_led
+        and numbers == counted
+        and len(counted) >= SEVERAL
+        and kinds == {Kind.NUMBER}
+    )
+
+
+def _is_headed(row: SeenRow, below: Sequence[SeenRow]) -> bool:
+    """Tell whether a row is a name and then years, or dates, above others."""
+    first = min(row.cells)
+    is_named = row.cells[first][1] == Kind.TEXT
+    years = row.cells.keys() - ({first} if is_named else set())
+    if not is_named and len(years) < PAIR:
+        return False
     others = [each.cells[c] for each in below for c in years & each.cells.keys()]
     return any(
-        all(is_one(*cell) for cell in cells[1:])
+        all(is_one(*row.cells[column]) for column in years)
         and not all(is_one(*cell) for cell in others)
         for is_one in (_is_year, _is_date)
     )
+
+
+def _is_dated(row: SeenRow, below: Sequence[SeenRow]) -> bool:
+    """Tell whether a row has texts, years and dates, with no date below these.
+
+    What stands right below is no row of names itself.
+    """
+    cells = row.cells.values()
+    dates = {column for column, cell in row.cells.items() if _is_date(*cell)}
+    named = [kind == Kind.TEXT or _is_year(text, kind) for text, kind in cells]
+    if not dates or len(cells) <= PAIR or sum(named) + len(dates) < len(cells):
+        return False
+    kinds = {each.cells[c][1] for each in below for c in dates & each.cells.keys()}
+    if not kinds or Kind.DATE in kinds:
+        return False
+    return not (_is_named(below[0], least=2) and _typed_below(below))
 
 
 def _is_date(_: str, kind: str) -> bool:

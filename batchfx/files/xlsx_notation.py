@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from batchfx.files.subtotals import SIGN, subtotal_columns
 from batchfx.files.xlsx_plain import unescape
 
 SPACE = r"[ \t\n]*+"
@@ -48,6 +49,9 @@ def plain_row(name: str | None, cells: str | None) -> Raw:
     letters, attributes, stored = zip(*_parts(cells), strict=True)
     if "&" in cells:
         stored = tuple(map(unescape, stored))
+    if subtotals := subtotal_columns(cells):
+        signs = (SIGN if each in subtotals else "" for each in letters)
+        attributes = tuple(map(str.__add__, attributes, signs))
     return name, letters, attributes, stored
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from batchfx.errors import SourceError
 from batchfx.files.csv_notes import BLANKS, is_total
+from batchfx.files.subtotals import has_subtotal
 from batchfx.files.total_names import is_total_name
 from batchfx.files.xlsx_cells import Cells
 from batchfx.files.xlsx_header import SeenRow
@@ -21,7 +22,13 @@ from batchfx.model.blocks import Fault, Kind
 HELD_NOTES = 100  # rows at the end of a sheet that may be notes
 LEAST_WIDTH = 3  # of a table where a row with one cell is remarkable
 LEAST_ROWS = 2  # that show what a table's rows are like
-NUMBERS = frozenset({Kind.NUMBER, Kind.CODE})
+NUMBERS = frozenset({Kind.NUMBER, Kind.CODE, Kind.PERCENT})
+NOTE = "This is a line of totals or a note, not a record."
+OF_SUBTOTALS = (
+    "This is a line of totals, not a record: it has the formula SUBTOTAL over other "
+    "rows."
+)
+ALIKE = str.maketrans(dict.fromkeys(map(str, NUMBERS), str(Kind.NUMBER)))
 
 
 class Record(NamedTuple):
@@ -75,7 +82,7 @@ class Profile(NamedTuple):
 def kinds_in(row: SeenRow, columns: Sequence[int]) -> str:
     """Return the kinds of a row's cells in *columns*."""
     kinds = "".join(row.cells.get(each, ("", Kind.EMPTY))[1] for each in columns)
-    return kinds.replace(Kind.CODE, Kind.NUMBER)
+    return kinds.translate(ALIKE)
 
 
 def profile_of(rows: Sequence[SeenRow], columns: Sequence[int]) -> Profile:
@@ -211,6 +218,8 @@ def _may_be_note(
 ) -> bool:
     width = len(record.stored)
     empty = record.stored.count("")
+    if has_subtotal(record.attributes):
+        return apart
     if not apart:
         return width < 2 * empty and _has_total(record, cells)
     if empty == width - 1 and width >= LEAST_WIDTH:
@@ -223,7 +232,7 @@ def _may_be_note(
 def _is_strange(record: Record, profile: Profile, cells: Cells) -> bool:
     pairs = zip(record.attributes, record.stored, strict=True)
     read = "".join(cells.cell(*pair).kind for pair in pairs)
-    kinds = read.replace(Kind.CODE, Kind.NUMBER)
+    kinds = read.translate(ALIKE)
     if Kind.EMPTY not in kinds and profile.kinds:  # keys may be numbers and words
         kinds = (profile.kinds[0] or kinds)[0] + kinds[1:]
     filled = [kind for kind in kinds if kind != Kind.EMPTY]
@@ -249,18 +258,21 @@ def _has_total(record: Record, cells: Cells) -> bool:
 
 
 def _without_totals(record: Record, cells: Cells) -> Record:
+    if has_subtotal(record.attributes):
+        return _as_note(record, cells, "total", OF_SUBTOTALS)
     width = len(record.stored)
     if width < LEAST_WIDTH or 2 * record.stored.count("") <= width:
         return record
     return _as_note(record, cells) if is_total(_texts(record, cells), width) else record
 
 
-def _as_note(record: Record, cells: Cells) -> Record:
+def _as_note(
+    record: Record, cells: Cells, cause: str = "note", message: str = NOTE
+) -> Record:
     texts = _texts(record, cells)
     label = next(filter(None, texts), None)
-    message = "This is a line of totals or a note, not a record."
-    cause = {"cause": "note"}
-    fault = Fault("not_a_record", message, None, label, cause, tuple(texts))
+    why = {"cause": cause}
+    fault = Fault("not_a_record", message, None, label, why, tuple(texts))
     empty = ("",) * len(texts)
     return Record(record.number, empty, empty, fault=fault)
 

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from batchfx.errors import SourceError
+from batchfx.files.subtotals import SIGN, is_subtotal
 from batchfx.files.xlsx_cells import NO_RESULT
 from batchfx.files.xlsx_notation import ROW, Raw, plain_row
 from batchfx.files.xlsx_package import PART_LIMIT, Package
@@ -272,7 +273,9 @@ class _RowHandler:
         kind = self._attributes.get("t", "n")
         if self._text:
             style = self._attributes.get("s", "0")
-            self._add(letters, f' s="{style}" t="{kind}"', self._text)
+            is_sum = self._formula and is_subtotal(self._formula, int(self._row or 0))
+            sign = SIGN if is_sum else ""
+            self._add(letters, f' s="{style}" t="{kind}"{sign}', self._text)
         elif self._formula and kind != "str":
             self._add(letters, NO_RESULT, self._formula)
         if self._values > 1:

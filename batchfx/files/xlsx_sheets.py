@@ -162,7 +162,7 @@ def _refuse_choice(
     same = len({tables[sheet] for sheet in sheets}) == 1
     message = (
         f"Several sheets have {'the same columns' if same else 'a table'}: "
-        f"{_quoted(names)}. Say which one to read (sheet)."
+        f"{_quoted(names)}. Say which one to read: --set sheet=NAME"
     )
     raise SourceError("choose_sheet", message, sheets=names)
 
@@ -210,7 +210,7 @@ def _refuse_hidden(names: Sequence[str]) -> NoReturn:
     if names:
         message = (
             f"Only hidden sheets have anything in them: {_quoted(names)}. "
-            "Say which one to read."
+            "Say which one to read: --set sheet=NAME"
         )
         raise SourceError("choose_sheet", message, sheets=list(names))
     message = "No sheet of the workbook has anything in it."

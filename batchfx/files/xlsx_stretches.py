@@ -25,7 +25,8 @@ LONGEST_PAUSE = 4096  # rows
 LONGEST_ATTRIBUTES = 200  # characters
 
 INLINE = r'<is><t(?: xml:space="preserve")?+>([^<]*+)</t></is>'
-VALUE = rf"(?:<v>|{FORMULA}<v>(?!<))([^<]*+)</v>"
+# Rows with subtotals are looked at one by one.
+VALUE = rf"(?:<v>|(?!<f[^<]*>SUBTOTAL){FORMULA}<v>(?!<))([^<]*+)</v>"
 # Of a cell, behind its letters; it may also be empty.
 CELL = rf'[0-9]{{1,7}}+"([^>]*+)>(?:(?<=/>)|(?:{VALUE}|{INLINE})</c>)'
 ROW = rf'{SPACE}<row r="([0-9]{{1,7}})"([^>]*+)>'

@@ -67,7 +67,7 @@ def second_row_warnings(rows: Sequence[int], likely: Sequence[int]) -> Iterator[
     if below and rows[0] in likely:
         message = (
             f"Row {below[0]} seems to be a second row of names, but was read as a "
-            "record. If it is one of names, set header_rows to 2."
+            "record. If it is one of names, say --set header_rows=2"
         )
         yield _warning("second_header_row", message, row=below[0])
 
@@ -83,7 +83,8 @@ def second_table_warnings(
     for before, row, below in zip(rows, rows[1:], rows[2:], strict=False):
         kinds = kinds_in(row, columns)
         apart = before.number + 1 < row.number == below.number - 1
-        if apart and PLAIN.issuperset(kinds) and not profile.fits(kinds):
+        named = row.cells.keys() >= below.cells.keys()
+        if apart and named and PLAIN.issuperset(kinds) and not profile.fits(kinds):
             message = (
                 f"Row {row.number}, behind a blank row, seems to begin another table. "
                 "Move that one to a sheet of its own; it is not read as one."

@@ -37,6 +37,7 @@ class Kind(StrEnum):
     TEXT = "t"
     NUMBER = "n"
     CODE = "c"  # a number that its sheet shows with more than its own digits
+    PERCENT = "p"  # a number that is shown times 100, with a per cent sign
     DATE = "d"  # ISO 8601 text of a date, a time or both
     DURATION = "s"  # ISO 8601 text of a duration
     BOOLEAN = "b"  # "true" or "false"

@@ -187,9 +187,8 @@ def _kinds(column: FieldColumn, places: pl.Series) -> list[str]:
         return [Kind.TEXT] * len(places)
     kinds = column.kinds.gather(places).str.slice(column.position, 1)
     found = [kind or Kind.TEXT for kind in kinds.to_list()]
-    if Kind.CODE in column.field.reader.doubtful:
-        return found
-    return [Kind.NUMBER if kind == Kind.CODE else kind for kind in found]
+    plain = {Kind.CODE, Kind.PERCENT} - {*column.field.reader.doubtful}
+    return [Kind.NUMBER if kind in plain else kind for kind in found]
 
 
 def _read_one(

@@ -32,6 +32,9 @@ FREE_CLOCK = re.compile(
     r"(?: ?(?P<half>[AaPp])(?:[Mm]|\.[Mm]\.))?"
     rf"(?: ?(?P<zone>[Zz]|UTC|GMT|[+-]{HOUR}(?::?{MINUTE})?))?"
 )
+# Decimals of a second beyond the sixth.
+TOO_FINE = re.compile("(.{1,40}:[0-9]{2}[.,][0-9]{6})[0-9]+((?:[^0-9].{0,20})?)")
+FINER = "The time is finer than microseconds; write no more than six decimals"
 NOON = 12
 
 
@@ -99,6 +102,9 @@ def _by_format(text: str, formats: tuple[str, ...]) -> datetime | None:
 
 
 def _no_time(text: str, kind: str, written: str | None) -> Complaint:
+    fine = TOO_FINE.fullmatch(text)
+    if fine and kind == Kind.TEXT and clock_of(shorter := f"{fine[1]}{fine[2]}"):
+        return Complaint("time_parsing", FINER, {}, shorter)
     form = in_words(written or "%H:%M:%S")
     message = f"Write the time as {form}"
     if kind == Kind.NUMBER:

@@ -110,6 +110,9 @@ def _is_long(year: pl.Expr, other: pl.Expr) -> pl.Expr:
     return four & (other.str.len_bytes() <= SHORT)
 
 
+SEVERAL = 2  # orders, between which there is a choice
+
+
 def decide(evidence: Mapping[str, int], notation: Notation) -> Notation:
     """Return *notation* with the order of dates settled, or named as unsettled.
 
@@ -191,7 +194,9 @@ def _of_years(number: int, header: str) -> Issue:
 
 
 def _of_order(readable: Mapping[frozenset[str], int], header: str) -> Issue:
-    choices = [order for order in ORDERS if any(order in each for each in readable)]
+    choices = [order for order in ORDERS if all(order in each for each in readable)]
+    if len(choices) < SEVERAL:
+        choices = [o for o in ORDERS if any(o in each for each in readable)]
     certain = {each: readable.get(frozenset([each]), 0) for each in choices}
     if any(certain.values()):
         counts = ", ".join(

@@ -17,6 +17,7 @@ from batchfx.model.blocks import FAULTS, KINDS, Kind
 from batchfx.model.issues import Issue
 from batchfx.model.notations import Notation
 from batchfx.pipeline import days, number_evidence
+from batchfx.pipeline.digits import all_in_ascii
 from batchfx.pipeline.numbers import COMMA, POINT, mark_of
 from batchfx.pipeline.orders import IN_WORDS, ORDERS
 from batchfx.pipeline.plan import DATED, NUMERIC, FieldPlan, RowPlan
@@ -322,7 +323,7 @@ def _texts(
         if series.null_count():
             series = series.drop_nulls()
         if len(series):
-            yield plan.fields[name], series
+            yield plan.fields[name], all_in_ascii(series)
 
 
 def _text_cells(each: FieldPlan, said: Notation, position: int | None) -> pl.Expr:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from pydantic_core import PydanticCustomError
@@ -17,6 +18,7 @@ from batchfx.pipeline.choices import (
     values_by_text,
 )
 from batchfx.pipeline.clocks import time_reader
+from batchfx.pipeline.digits import in_ascii
 from batchfx.pipeline.durations import duration_reader
 from batchfx.pipeline.moments import date_reader, datetime_reader
 from batchfx.pipeline.number_reading import decimals, floats, integers
@@ -92,6 +94,10 @@ READERS: Mapping[str, Callable[[Schema, str | None, Notation], Reader]] = {
     "literal": lambda leaf, _, __: choice_reader(leaf),
 }
 
+IN_DIGITS = frozenset(
+    {"int", "float", "decimal", "date", "datetime", "time", "timedelta"}
+)
+
 
 def places_of(leaf: Schema) -> int:
     """Return how many decimal places the column of a decimal field keeps."""
@@ -117,7 +123,16 @@ def reader_of(
         return make(leaf) if config.keys() <= HARMLESS else None
     if not _is_known(leaf) or not config.keys() <= HARMLESS | TEXT_SETTINGS:
         return None
-    return READERS[leaf["type"]](with_settings(leaf, config), column.format, notation)
+    return _reader(with_settings(leaf, config), column.format, notation)
+
+
+def _reader(leaf: Schema, written: str | None, notation: Notation) -> Reader:
+    """Return the reader, which takes digits of any script where it reads digits."""
+    reader = READERS[leaf["type"]](leaf, written, notation)
+    if leaf["type"] not in IN_DIGITS:
+        return reader
+    read = reader.read
+    return replace(reader, read=lambda text, kind: read(in_ascii(text), kind))
 
 
 def _is_known(leaf: Schema) -> bool:
@@ -151,7 +166,7 @@ def with_readers(
     if kind in ("enum", "literal"):
         read = _choosing(values_by_text(schema))
     else:
-        read = _reading(READERS[kind](schema, written, notation))
+        read = _reading(_reader(schema, written, notation))
     function = {"type": "no-info", "function": read}
     reading = {"type": "function-before", "function": function, "schema": rebuilt}
     return _inexact(reading, rebuilt)

@@ -20,7 +20,7 @@ import polars as pl
 
 from batchfx.model.blocks import Kind
 from batchfx.model.notations import Notation
-from batchfx.pipeline.clocks import CLOCK, HOUR, with_seconds
+from batchfx.pipeline.clocks import CLOCK, FINER, HOUR, TOO_FINE, with_seconds
 from batchfx.pipeline.formats import letters, sure_form
 from batchfx.pipeline.orders import typed_days, typed_moments
 from batchfx.pipeline.reading import Complaint, Reader, each, exactly
@@ -32,8 +32,6 @@ SURE_DAY = r"[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}"
 ISO_MOMENT = re.compile(
     rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T ]{CLOCK}(?:Z|[+-]{HOUR}:[0-5][0-9])?"
 )
-# Decimals of a second beyond the sixth.
-TOO_FINE = re.compile("(.{1,40}:[0-9]{2}[.,][0-9]{6})[0-9]+((?:[^0-9].{0,20})?)")
 # The years for which Polars has the same rules of summer time as the system's zones.
 FIRST_ZONED, LAST_ZONED = 1970, 2037
 
@@ -256,8 +254,7 @@ def _too_fine(shorter: str, writing: Writing) -> Complaint:
     moment = _moment(shorter, Kind.TEXT, writing)
     if isinstance(moment, Complaint):
         return moment
-    message = "The time is finer than microseconds; write no more than six decimals"
-    return Complaint("datetime_parsing", message, {}, shorter)
+    return Complaint("datetime_parsing", FINER, {}, shorter)
 
 
 def _about_moment(complaint: Complaint, clock: time | None) -> Complaint:

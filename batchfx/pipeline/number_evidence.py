@@ -42,6 +42,8 @@ DIGITS = (
     r"^[^0-9]{0,6}?([.,]?[0-9](?:[0-9.,'\x{2019}\x{2bc} \x{a0}\x{2007}\x{2009}"
     r"\x{202f}]*[0-9])?)[^0-9]{0,6}$"
 )
+# The digits of a number with a power of ten, which are never grouped.
+MANTISSA = r"^[^0-9.,]{0,2}([0-9]*[.,][0-9]+)[eE][^0-9.,]?[0-9]{1,3}$"
 
 
 class Found(NamedTuple):
@@ -81,6 +83,10 @@ def _classes(others: pl.Series, thousands: str | None) -> dict[str, pl.Series]:
         mark: digits.str.contains(_form(mark, thousands)).fill_null(value=False)
         for mark in OTHER
     }
+    mantissa = others.str.extract(MANTISSA)
+    for mark in OTHER:
+        own = mantissa.str.contains(mark, literal=True).fill_null(value=False)
+        read[mark] = read[mark] | own
     both = read[POINT] & read[COMMA]
     comma = both & digits.str.contains(COMMA, literal=True).fill_null(value=False)
     point = both & digits.str.contains(POINT, literal=True).fill_null(value=False)

@@ -18,9 +18,11 @@ from batchfx.pipeline.numbers import (
     COMMA,
     POINT,
     Parts,
+    Reading,
     is_plain,
     mark_of,
     reading,
+    shifted,
     taken_apart,
     whole_form,
 )
@@ -33,7 +35,9 @@ from batchfx.pipeline.reading import (
     integer_reader,
     known,
     precision_lost,
+    sheet_number,
 )
+from batchfx.pipeline.sheet_numbers import is_too_long
 
 NAMES = {POINT: "point", COMMA: "comma"}
 OTHER = {POINT: COMMA, COMMA: POINT}
@@ -71,7 +75,8 @@ def _written(
     if is_plain(notation):
         return plain
     read = _NumberReading(plain, notation, mark_of(notation), convert)
-    return replace(plain, read=read, plainly=_plainly(notation))
+    doubtful = Kind.PERCENT if notation.percent == "number" else ""
+    return replace(plain, read=read, plainly=_plainly(notation), doubtful=doubtful)
 
 
 def _plainly(notation: Notation) -> Callable[[pl.Expr], pl.Expr]:
@@ -148,6 +153,8 @@ class _NumberReading:
         )
 
     def __call__(self, text: str, kind: str) -> Any:
+        if kind == Kind.PERCENT:
+            return self._of_cell(text)
         if kind != Kind.TEXT:
             return self.plain.read(text, kind)
         parts = taken_apart(text)
@@ -158,6 +165,14 @@ class _NumberReading:
             or self._of_company(parts)
             or self._number(text, parts)
         )
+
+    def _of_cell(self, text: str) -> Any:
+        """Return what a cell shows that holds the hundredth of it."""
+        digits = self.notation.digits
+        number = sheet_number(text)
+        if number is None or (digits and is_too_long(text, Kind.NUMBER, digits)):
+            return self.plain.read(text, Kind.NUMBER)
+        return self.convert(shifted(number, 2))
 
     def _no_number(self, text: str) -> Complaint:
         found = self.plain.read(text, Kind.TEXT)
@@ -208,10 +223,9 @@ class _NumberReading:
         else:
             number = found.point if self.mark == POINT else found.comma
         if number is None:
-            return self._misread(text, found.only)
+            return self._misread(text, found.only, reading(parts))
         if parts.percent and self.notation.percent == "fraction":
-            sign, figures, exponent = number.as_tuple()
-            number = Decimal((sign, figures, int(exponent) - 2))
+            number = shifted(number, -2)
         return self.convert(number)
 
     def _is_asked(self, parts: Parts) -> bool:
@@ -219,8 +233,13 @@ class _NumberReading:
         asked = DECIMAL in self.notation.unsettled
         return asked and BARE.fullmatch(parts.digits) is not None
 
-    def _misread(self, text: str, otherwise: Decimal | None) -> Complaint:
-        """Complain of a number that is none by the column's decimal mark."""
+    def _misread(
+        self, text: str, otherwise: Decimal | None, free: Reading
+    ) -> Complaint:
+        """Complain of a number that is none by the column's decimal mark.
+
+        What it is *otherwise* is proposed, if groups of any sign leave no doubt.
+        """
         if self.mark is None or otherwise is None:
             grouped = f"{self._form()}; its digits are not grouped in threes"
             marks = re.search(r"[0-9][^0-9][0-9]", text)
@@ -230,7 +249,8 @@ class _NumberReading:
             f"one would need a {NAMES[OTHER[self.mark]]}"
         )
         fit = self.convert(otherwise)
-        suggestion = None if isinstance(fit, Complaint) else self._shown(otherwise)
+        is_sure = not (free.is_ambiguous or isinstance(fit, Complaint))
+        suggestion = self._shown(otherwise) if is_sure else None
         return Complaint(self.code, message, suggestion=suggestion)
 
     def _ambiguous(self, point: Decimal | None, comma: Decimal | None) -> Complaint:

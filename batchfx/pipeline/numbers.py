@@ -57,7 +57,7 @@ class Parts:
     """A number's text, taken apart.
 
     *digits* has the digits and the marks between them, with the mark before a dash that
-    stands for no cents.
+    stands for no cents. Those of a *scientific* number, 1.250E3, are never grouped.
     """
 
     negative: bool
@@ -65,14 +65,23 @@ class Parts:
     power: int
     currency: str | None
     percent: bool
+    scientific: bool = False
 
     def number(self, digits: str) -> Decimal:
         """Return the number with these plain *digits*, exactly."""
         sign, figures, exponent = Decimal(digits).as_tuple()
-        power = int(exponent) + self.power
-        if power > 0:  # written out, as a person would
-            figures, power = (*figures, *(0,) * power), 0
-        return Decimal((int(self.negative) or sign, figures, power))
+        number = Decimal((int(self.negative) or sign, figures, int(exponent)))
+        return shifted(number, self.power)
+
+
+def shifted(number: Decimal, power: int) -> Decimal:
+    """Return the finite *number* times a power of ten, exactly and written out."""
+    sign, figures, exponent = number.as_tuple()
+    power += int(exponent)
+    if power > 0:
+        zeros = 0 if figures == (0,) else power
+        figures, power = (*figures, *(0,) * zeros), 0
+    return Decimal((sign, figures, power))
 
 
 class Reading(NamedTuple):
@@ -115,6 +124,7 @@ def taken_apart(text: str) -> Parts | None:
         power=int((match["power"] or "e0")[1:]),
         currency=currencies[0] if currencies else None,
         percent=bool(match["percent"] or match["ahead"]),  # %12 in Turkish
+        scientific=bool(match["power"]),
     )
 
 
@@ -144,7 +154,8 @@ def _fits_together(match: re.Match[str]) -> bool:
 
 def reading(parts: Parts, thousands: str | None = None) -> Reading:
     """Return what the number is by each decimal mark."""
-    plain = [plain_digits(parts.digits, mark, thousands) for mark in MARKS]
+    groups = "" if parts.scientific else thousands
+    plain = [plain_digits(parts.digits, mark, groups) for mark in MARKS]
     return Reading(*(None if each is None else parts.number(each) for each in plain))
 
 

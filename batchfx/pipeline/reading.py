@@ -5,9 +5,9 @@ surely fine, a whole column at once, and gives null for all others; those go to 
 one by one, which has the last word: a value, or the complaint that there is none.
 So *typed* may be narrow, but it must never differ from *read* where it gives a value.
 
-The forms are stated, not guessed: ASCII digits, a decimal point, no grouping of digits,
-ISO 8601 dates unless a column names another format. Outer blanks are ignored except in
-text, which is kept as it is.
+The forms are stated, not guessed: ASCII digits (for which others are taken before, see
+`pipeline.digits`), a decimal point, no grouping, ISO 8601 dates unless a column names
+another format. Outer blanks are ignored except in text, which is kept as it is.
 """
 
 from __future__ import annotations
@@ -257,7 +257,7 @@ def integer_reader(digits: int | None = None) -> Reader:
 
 def _integer(text: str, kind: str) -> Any:
     if kind == Kind.NUMBER:
-        number = _sheet_number(text)
+        number = sheet_number(text)
         if number is not None and number == number.to_integral_value():
             return int(number)
     if re.fullmatch(INTEGER, text):
@@ -272,7 +272,7 @@ def _integer(text: str, kind: str) -> Any:
     )
 
 
-def _sheet_number(text: str) -> Decimal | None:
+def sheet_number(text: str) -> Decimal | None:
     """Return the number that a sheet's cell holds, which may be written as 1E+20."""
     if not re.fullmatch(FLOAT, text):
         return None
@@ -318,7 +318,7 @@ def decimal_reader(scale: int, digits: int | None = None) -> Reader:
 
 def _decimal(text: str, kind: str) -> Any:
     if kind == Kind.NUMBER:
-        number = _sheet_number(text)
+        number = sheet_number(text)
         if number is not None:
             return number
     if re.fullmatch(DECIMAL, text):

@@ -10,6 +10,8 @@ from decimal import Decimal
 from difflib import get_close_matches
 from uuid import UUID
 
+from batchfx.pipeline.digits import in_ascii
+
 # How alike a word and a proposal must be, from 0 to 1.
 CLOSE = 0.75
 
@@ -31,7 +33,8 @@ def number_in_ascii(text: str, form: str) -> str | None:
 
     A comma becomes a point only where it can't group thousands.
     """
-    plain = unicodedata.normalize("NFKC", text).replace("\u2212", "-").replace(" ", "")
+    plain = re.sub(r"[ \xa0\u2007\u2009\u202f]", "", in_ascii(text))
+    plain = plain.replace("\u2212", "-")
     if "." not in plain and re.search(r"^[+-]?[0-9]+,(?![0-9]{3}$)[0-9]+$", plain):
         plain = plain.replace(",", ".")
     return plain if plain != text and re.fullmatch(form, plain) else None

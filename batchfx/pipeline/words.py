@@ -103,6 +103,15 @@ LETTERS: Mapping[str, Words] = {
 }
 
 
+# Words that may mean yes where they mean no in other languages, or the other way.
+OTHERWISE = {
+    "no": frozenset({"cs", "pl", "sk"}),  # as people say it there
+    "na": frozenset({"cs", "pl", "sk", "bg", "hr", "mk", "sl", "sr"}),
+    "ne": frozenset({"el"}),
+    "da": frozenset({"de", "da", "it", "nb", "no", "sv", "pl"}),
+}
+
+
 def words_of(languages: Iterable[str]) -> Words:
     """Return the words of *languages*, of all that are known when there are none.
 
@@ -134,8 +143,10 @@ def _in_usual_case(words: frozenset[str]) -> list[str]:
     return sorted(case for case in cases if case.lower() in words)
 
 
-def _meant(word: str, usual: tuple[str, str]) -> str | None:
+def _meant(word: str, usual: tuple[str, str], languages: tuple[str, ...]) -> str | None:
     """Return what to write for a word of a language that the column doesn't name."""
+    if not OTHERWISE.get(word, frozenset()).isdisjoint(languages):
+        return None
     every = words_of(())
     if word in every.yes or word in every.no:
         return usual[word in every.no]
@@ -157,6 +168,6 @@ def boolean_reader(languages: tuple[str, ...] = ()) -> Reader:
         word = text.lower()
         if word in words.yes or word in words.no:
             return word in words.yes
-        return Complaint("bool_parsing", told, suggestion=_meant(word, own))
+        return Complaint("bool_parsing", told, suggestion=_meant(word, own, languages))
 
     return Reader("boolean", pl.Boolean(), typed, read, exactly(bool))

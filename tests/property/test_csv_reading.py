@@ -48,6 +48,7 @@ TOKENS = st.sampled_from(
         *('"say \\"a\\", b",c,d\n', "Page 1 of 2,,\n", "Total (EUR),,3\n", "----"),
         *("1||2||3\n", '1||"a||b"||3\n', "1::2::3\n", "one||two||three\n"),
         *('\ufeff"a",b,c\n', '"a\rb",c,d\r', "\x1a\r\n", "\x1a\x1a\n", '"\r\ufeff'),
+        *('"a", "b", c\n', ' "', ', "x, y"', '  "a","b" , c\n', ' "a\nb",c, d\n'),
         *('"a""b","c,d",e\n', "a,b,c,,\n", ',"x\n', ' ,"",\n', '="1","=""2""",3\n'),
     ]
 )
@@ -63,6 +64,7 @@ SETTINGS = st.fixed_dictionaries(
         ),
         "quote": st.sampled_from(['"', '"', '"', "'", None]),
         "escape": st.sampled_from([None, None, "\\"]),
+        "skip_initial_space": st.sampled_from([None, None, True, False]),
         "newline": st.sampled_from(["\n", "\n", "\n", "\r", ANY, LF_CR]),
         "start": st.just(0),
         "line": st.just(2),

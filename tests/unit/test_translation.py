@@ -38,16 +38,14 @@ def test_values_stay_as_they_are_and_counts_are_written_as_the_language_does() -
 def test_one_and_many_are_told_apart() -> None:
     def said(count: int) -> str:
         message = (
-            f"a.csv: {count} rows (3) belong to finished rows; they were left out."
+            f"In the column Day the years of {count} dates have two digits. State "
+            "which years are meant, such as --set two_digit_year=1930 or --set "
+            'two_digit_year="not after today"'
         )
-        return told(GERMAN, "correction_of_finished_row", message, count=count)
+        return told(GERMAN, "two_digit_year", message).partition(".")[0]
 
-    assert said(1) == (
-        "a.csv: 1 Zeile (3) gehört zu abgeschlossenen Zeilen und wurde ausgelassen."
-    )
-    assert said(2) == (
-        "a.csv: 2 Zeilen (3) gehören zu abgeschlossenen Zeilen und wurden ausgelassen."
-    )
+    assert said(1) == ("In der Spalte Day hat 1 Datumsangabe ein zweistelliges Jahr")
+    assert said(2) == ("In der Spalte Day haben 2 Datumsangaben ein zweistelliges Jahr")
 
 
 def test_a_message_of_several_parts_is_translated_part_by_part() -> None:

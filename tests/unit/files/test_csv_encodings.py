@@ -503,3 +503,37 @@ def test_escape_sequences_tell_an_encoding_of_japan(rows: int) -> None:
 
     assert (layout.settings["encoding"], layout.warnings) == ("iso2022-jp", ())
     assert (layout.header, read) == (lines[0], lines[1:])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Cœur de bœuf;5 €\nŠkoda Žilina;7 €\n",
+        "5 €\nœuvre Š\n",
+        "Œufs; bœuf; sœur\n",
+        "Crème brûlée;5 €\n",
+    ],
+)
+def test_signs_by_letters_tell_iso_8859_15(text: str) -> None:
+    guess = guess_encoding(text.encode("iso8859-15"))
+
+    assert guess is not None
+    assert guess.name == "iso8859-15"
+
+
+@pytest.mark.parametrize(
+    "text", ["l´amour d´été\n", "½ kg;1½ l\n", "Rock´n´Roll\n", "½-Zoll Größe\n"]
+)
+def test_fractions_and_typed_apostrophes_stay_windows_1252(text: str) -> None:
+    guess = guess_encoding(text.encode("cp1252"))
+
+    assert guess is not None
+    assert guess.name == "cp1252"
+
+
+@pytest.mark.parametrize("text", ["Škoda\n", "Café;5 €;Žilina\n"])
+def test_iso_8859_15_is_named_beside_what_is_likelier(text: str) -> None:
+    guess = guess_encoding(text.encode("iso8859-15"))
+
+    assert guess is not None
+    assert "iso8859-15" in [each.name for each in guess.alternatives]

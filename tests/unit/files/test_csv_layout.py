@@ -724,7 +724,7 @@ def test_a_first_line_like_all_others_is_no_header(text: str) -> None:
     error = refusal_of(text)
 
     assert (error.code, error.parameters) == ("no_header", {"line": 1})
-    assert "set header_row to 0" in str(error)
+    assert "--set header_row=0" in str(error)
     assert layout_of(text, header_row=0).header_row == 0
     assert layout_of(text.replace("5,5", "5,6"), header_row=1).header_row == 1
 

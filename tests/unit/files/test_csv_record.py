@@ -48,13 +48,42 @@ def faults(line: str, shape: Shape = SHAPE) -> list[Fault]:
         ('"say ""hi""",c', ('say "hi"', "c")),
         ('"""",""', ('"', "")),
         ('5" pipe,b"', ('5" pipe', 'b"')),
-        (' "a",b', (' "a"', "b")),
+        (' "a" x,b', (' "a" x', "b")),
         ('="04507",x', ('="04507"', "x")),
         ('"a\\",b', ("a\\", "b")),
     ],
 )
 def test_a_line_is_cut_into_its_cells(line: str, cells: tuple[str, ...]) -> None:
     assert cut(line) == Cut(cells)
+
+
+@pytest.mark.parametrize(
+    ("line", "cells"),
+    [
+        ('1, "a, b"', ("1", "a, b")),
+        (' "a",b', ("a", "b")),
+        ('a,  b , "c"\r', ("a", "b ", "c")),
+        ('" a", "say ""hi"""', (" a", 'say "hi"')),
+        ("a, , ", ("a", "", "")),
+        ('a, 5" pipe', ("a", '5" pipe')),
+    ],
+)
+def test_blanks_in_front_of_spaced_cells_are_no_part_of_them(
+    line: str, cells: tuple[str, ...]
+) -> None:
+    spaced = Grammar(Dialect(spaced=True))
+
+    assert Cutter([line], spaced, ended=True).cut(0) == Cut(cells)
+
+
+def test_a_quoted_cell_behind_a_blank_is_noted_where_nobody_knows_what_that_is() -> (
+    None
+):
+    line = 'x, "a",b'
+    text = Grammar(Dialect(spaced=False))
+
+    assert cut(line) == Cut(("x", ' "a"', "b"), apart=(1,))
+    assert Cutter([line], text, ended=True).cut(0) == Cut(("x", ' "a"', "b"))
 
 
 def test_a_quoted_cell_keeps_its_line_ends() -> None:

@@ -109,7 +109,7 @@ def test_blank_rows_between_records_are_counted_and_those_after_are_not() -> Non
         (number("5000", "5 000"), ("5000", "n")),
         (number("1e999", "huge"), ("huge", "t")),
         (number("", "nothing"), ("nothing", "t")),
-        (typed("percentage", "value", "0.25", "25 %"), ("0.25", "n")),
+        (typed("percentage", "value", "0.25", "25 %"), ("0.25", "p")),
         (typed("currency", "value", "1234.5", "1.234,50 €"), ("1234.5", "n")),
         (typed("boolean", "boolean-value", "true"), ("true", "b")),
         (typed("date", "date-value", "2026-02-28"), ("2026-02-28", "d")),

@@ -83,9 +83,6 @@ def test_a_file_without_a_table_that_is_read_is_refused(name: str, code: str) ->
         (b"\x1f\x8b\x07\x00", "a compressed file (gzip)"),
         (b"SQLite format 3\x00", "an SQLite database"),
         (b'<?xml version="1.0"?>\n<Workbook/>', "an XML file"),
-        (bytes(100), "no text and no workbook"),
-        (bytes(range(256)) * 4, "no text and no workbook"),
-        (b"\x02\x03\x04abc\x05\x06\n", "no text and no workbook"),
     ],
 )
 def test_another_format_is_named_and_refused(content: bytes, what: str) -> None:
@@ -94,6 +91,20 @@ def test_another_format_is_named_and_refused(content: bytes, what: str) -> None:
     assert error.code == "unsupported_format"
     assert str(error) == (
         f"The file is {what}; save or export the table as .xlsx or .csv."
+    )
+
+
+@pytest.mark.parametrize(
+    "content", [bytes(100), bytes(range(256)) * 4, b"\x02\x03\x04abc\x05\x06\n"]
+)
+def test_what_is_no_text_by_its_bytes_may_be_said_to_be_text(content: bytes) -> None:
+    error = refusal(content)
+
+    assert error.code == "unsupported_format"
+    assert str(error) == (
+        "The file is no text and no workbook, by its bytes. If it is text, say how it "
+        "is encoded, such as --set encoding=utf-16-le; else save or export the table "
+        "as .xlsx or .csv."
     )
 
 

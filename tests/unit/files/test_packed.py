@@ -224,7 +224,7 @@ def test_several_files_in_an_archive_are_a_choice() -> None:
     assert error.parameters == {"members": ["a.csv", "b\x07.csv"]}
     assert str(error) == (
         "The ZIP archive has several files in it: 'a.csv', 'b\ufffd.csv'. "
-        "Say which one to read (member), or unpack it."
+        "Unpack it, or say which one to read: --set member=NAME"
     )
     assert read(content, member="b\x07.csv") == [(2, "1", "2")]
 
@@ -232,7 +232,7 @@ def test_several_files_in_an_archive_are_a_choice() -> None:
 def test_no_more_than_some_members_are_named() -> None:
     error = refusal(zipped({f"{number}.csv": TEXT for number in range(23)}))
 
-    assert "'19.csv' and 3 more. Say" in str(error)
+    assert "'19.csv' and 3 more. Unpack it" in str(error)
     assert len(error.parameters["members"]) == 20
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 from collections.abc import Iterator
 from typing import Any
@@ -303,3 +304,32 @@ def test_a_possible_total_is_a_warning_and_a_record() -> None:
         "for sure, so it was read as a record. Take it out if it is none."
     )
     assert (found.broken, found.cells) == (frozenset(), {})
+
+
+GROUPS = ("region,q,p", "N,1,x", "N,2,y", "N Total,3,", "S,4,z", "Total S,4,", "T,1,u")
+OF_GROUPS = [tuple(line.split(",")) for line in GROUPS]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 100])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join(GROUPS).encode(),
+        workbook(*OF_GROUPS),
+        "<table>{}</table>".format(
+            "".join(f"<tr>{''.join(f'<td>{c}' for c in row)}" for row in OF_GROUPS)
+        ).encode(),
+        gzip.compress("\n".join(GROUPS).encode()),
+    ],
+    ids=["csv", "xlsx", "html", "gz"],
+)
+def test_a_total_of_a_group_is_told_wherever_the_reading_goes_on(
+    text: bytes, rows: int
+) -> None:
+    layout, blocks = read(text, rows)
+
+    assert told(blocks) == [(4, DOUBT, "N Total"), (6, DOUBT, "Total S")]
+    for index, block in enumerate(blocks):
+        rest = list(files.read(io.BytesIO(text), layout, rows, block.position))
+        assert told(rest) == told(blocks[index + 1 :])
+        assert cells(rest) == cells(blocks[index + 1 :])

@@ -47,7 +47,6 @@ NUMBERS = [
     "0",
     "0.00",
     "#,##0",
-    "0.00%",
     "0.00E+00",
     "##0.0E+0",
     "# ?/?",
@@ -125,7 +124,6 @@ def test_places_behind_a_zero_are_sure_for_numbers_that_fill_them(
         '"K-"0000',
         '"No. "0000',
         "000\\-00\\-0000x",
-        "0000%",
         "0000,",
         "[<=99999]00000;00000\\-0000",
     ],
@@ -154,7 +152,7 @@ def test_a_built_in_format_is_known_by_its_number(number: int, shape: Shape) -> 
     assert BUILTIN[number] == NumberFormat(shape)
 
 
-@pytest.mark.parametrize("number", [0, 1, 9, 11, 13, 23, 37, 44, 48, 49])
+@pytest.mark.parametrize("number", [0, 1, 11, 13, 23, 37, 44, 48, 49])
 def test_a_built_in_number_format_is_none_of_these(number: int) -> None:
     assert number not in BUILTIN
 
@@ -162,3 +160,20 @@ def test_a_built_in_number_format_is_none_of_these(number: int) -> None:
 @given(st.text('ymdhsAMP/[]$-0#?.,;"\\_* egb', max_size=255))
 def test_any_code_is_read_without_delay(code: str) -> None:
     assert read_format(code).shape in Shape
+
+
+@pytest.mark.parametrize(
+    "code", ["0%", "0.00%", "#,##0.0%;[Red]-0%", "0000%", "[Blue]0%_)", "%0"]
+)
+def test_a_format_with_a_per_cent_sign_shows_a_hundred_times_the_number(
+    code: str,
+) -> None:
+    assert read_format(code) == NumberFormat(Shape.NUMBER, percent=True)
+    assert BUILTIN[9] == BUILTIN[10] == read_format(code)
+
+
+@pytest.mark.parametrize("code", ["0.00\\%", '0"%"', "[<1]0%;0", "0_%"])
+def test_a_per_cent_sign_that_is_only_written_beside_a_number_changes_none(
+    code: str,
+) -> None:
+    assert not read_format(code).percent

@@ -331,3 +331,85 @@ def test_dates_may_be_names_above_other_things() -> None:
     layout = inspect_xlsx(file)
 
     assert layout.header == ("name", "2026-01-01", "2026-02-01")
+
+
+def dated(number: int, *values: object) -> str:
+    """Return a row in which a year of four digits in brackets is a date of it."""
+    cells = [
+        cell(f"{chr(65 + index)}{number}", 45000 + value[0], style=1)
+        if isinstance(value, tuple)
+        else cell(f"{chr(65 + index)}{number}", value)
+        for index, value in enumerate(values)
+        if value is not None
+    ]
+    return f'<row r="{number}">{"".join(cells)}</row>'
+
+
+def dated_layout(*rows: tuple[object, ...]) -> Layout:
+    made = [dated(number, *values) for number, values in enumerate(rows, 1) if values]
+    return inspect_xlsx(workbook(sheet(*made), formats=["mmm-yy"]))
+
+
+DAY, NEXT = (1023,), (1054,)  # 2026-01-01 and 2026-02-01
+
+
+@pytest.mark.parametrize(
+    ("header", "records"),
+    [
+        (("item", 2024, 2025, DAY), [("A", 1, 2, 3), ("B", 4, 5, 6)]),
+        (("sku", "name", "Jan", NEXT), [("A", "Cup", 20, 30), ("B", "Mug", 5, 6)]),
+        (("item", 2025, DAY, NEXT), [("A", 10, 20, 30), ("B", 4, 5, 6)]),
+        (("item", 2025, DAY, "Total"), [("A", 10, 20, 30), ("B", 4, 5, 6)]),
+        (("item", "Budget", 2025, DAY), [("A", 10, 20, 30), ("B", 4, None, 6)]),
+        (("item", "unit", 2024, DAY), [("A", "kg", 1, 2), ("B", "t", 4, 5)]),
+        (("name", "team", DAY, NEXT), [("Ann", "x", "U", "K"), ("Ben", "y", "", "K")]),
+        (("item", 1, 2, 3, "Total"), [("A", 7, 8, 9, 24), ("B", 1, 1, 1, 3)]),
+        (("item", "unit", 1, 2, 3), [("A", "kg", 7, 8, 9), ("B", "t", 4, 5, 6)]),
+    ],
+)
+def test_names_may_be_texts_numbers_and_dates_by_turns(
+    header: tuple[object, ...], records: list[tuple[object, ...]]
+) -> None:
+    shown: dict[object, str] = {DAY: "2026-01-01", NEXT: "2026-02-01"}
+
+    layout = dated_layout(header, *records)
+
+    assert layout.header == tuple(shown.get(each, str(each)) for each in header)
+    assert (layout.header_row, layout.warnings) == (1, ())
+
+
+@pytest.mark.parametrize("names", [(None, DAY, NEXT), (None, 2024, 2025)])
+def test_names_of_a_table_may_leave_the_column_of_its_keys_without_one(
+    names: tuple[object, ...],
+) -> None:
+    layout = dated_layout(names, ("A", 1, 2), ("B", 3, 4))
+
+    assert (len(layout.header), layout.header[0], layout.header_row) == (3, "", 1)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("Ann", "Sales", DAY), ("Ben", "Finance", NEXT)],
+        [("Ann", 17, DAY), ("Ben", 18, "none")],
+        [(DAY, "Ann", 5), (NEXT, "Ben", 6)],
+        [(None, 1, 2, 3), ("A", 4, 5, 6)],
+    ],
+)
+def test_a_record_with_dates_or_numbers_is_no_header(
+    rows: list[tuple[object, ...]],
+) -> None:
+    with pytest.raises(SourceError) as error:
+        dated_layout(*rows)
+
+    assert error.value.code == "no_header"
+
+
+@pytest.mark.parametrize("gap", [[], [()]])
+def test_a_title_with_a_date_is_no_header(gap: list[tuple[object, ...]]) -> None:
+    layout = dated_layout(
+        *[("Sales", "as of", DAY), *gap, ("sku", "name", "qty")],
+        *[("A", "Cup", 1), ("B", "Mug", 2)],
+    )
+
+    assert (layout.header, layout.header_row) == (("sku", "name", "qty"), 2 + len(gap))

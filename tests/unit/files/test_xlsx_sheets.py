@@ -98,7 +98,7 @@ def test_the_question_names_the_choices(other: str, what: str) -> None:
         chosen({"A": PEOPLE, "B": other})
 
     assert str(error.value) == (
-        f"Several sheets have {what}: 'A', 'B'. Say which one to read (sheet)."
+        f"Several sheets have {what}: 'A', 'B'. Say which one to read: --set sheet=NAME"
     )
 
 

@@ -268,7 +268,7 @@ def test_where_values_disagree_those_that_are_clear_are_read_and_it_is_told() ->
         (Decimal, "(5", {"decimal": "."}, "decimal_parsing", None),
         (Decimal, "$5 EUR", {"currency": True}, "decimal_parsing", None),
         (Decimal, "free", {"currency": True}, "decimal_parsing", None),
-        (Decimal, "\uff15", {"decimal": "."}, "decimal_parsing", "5"),
+        (Decimal, "\u2464", {"decimal": "."}, "decimal_parsing", None),
         (Decimal, "2.01E+12", {"decimal": "."}, "precision_lost", None),
         (int, "2,01E+12", {"decimal": ","}, "precision_lost", None),
         (int, "1E5", {"decimal": "."}, "int_parsing", "100000"),
