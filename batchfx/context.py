@@ -63,7 +63,8 @@ class Context:
         plain data, which is kept; `Invalid` raised by it says that the far side refused
         for good. Whatever else it raises leaves the row unknown. A row of which that
         was not recorded is unknown as well, unless *idempotent* says that the far side
-        does what comes twice under one key once: then *run* is called again.
+        does what comes twice under one key once: then *run* is called again; or the
+        importer has a ``reconcile_<kind>``, which is asked with the key how it ended.
 
         Raises:
             ContractError: The importer has no effects, or the key or payload is none.

@@ -82,6 +82,10 @@ class IllegalMoveError(UsageError):
     """The batch is in a state from which the move asked for is not possible."""
 
 
+class MisfitError(UsageError):
+    """The importer here is of a version that can't go on with the batch."""
+
+
 class ConflictError(UsageError):
     """Somebody else was first, with something else; nothing was overwritten."""
 

@@ -1,4 +1,4 @@
-"""A worker that is started along with the page and ends with it."""
+"""A worker that is started along with the page and ends with it, however that ends."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LIFETIME = 365 * 86_400.0  # seconds; it is revoked when the page ends
 GRACE = 5.0  # seconds for running chunks to finish
 PATIENCE = 15.0  # seconds for the worker to end, after which it is killed
 PACKAGES = ("dramatiq", "psutil", "redis")
-START = "from batchfx.cli.main import main; main()"
+CHILD = "batchfx.cli.local_worker_child"
 
 
 @contextmanager
@@ -38,7 +38,8 @@ def local_worker(
     secret = issue(store, name, every, every, lifetime=LIFETIME)
     try:
         worker = subprocess.Popen(  # noqa: S603 - this very program
-            [sys.executable, "-c", START, *_arguments(settings, processes)],
+            [sys.executable, "-m", CHILD, *_arguments(settings, processes)],
+            stdin=subprocess.PIPE,  # its end tells the worker that the page has ended
             env=os.environ | {SECRET: secret, "BATCHFX_DATABASE_URL": settings.url},
             start_new_session=True,  # Ctrl-C comes to it from here
         )
@@ -90,9 +91,9 @@ def _watch(
 
 
 def _end(worker: subprocess.Popen[bytes]) -> None:
-    worker.terminate()
-    try:
-        worker.wait(PATIENCE)
-    except subprocess.TimeoutExpired:
-        worker.kill()
-        worker.wait()
+    with worker:  # closes its input only then: that would be a second signal
+        worker.terminate()
+        try:
+            worker.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            worker.kill()

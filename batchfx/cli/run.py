@@ -162,6 +162,9 @@ def rerun_command(
     rows take the place of those that were read. Its rows are matched by a column 'row'
     with the row's number, or by the importer's key; a column that it has not keeps its
     values.
+
+    What was only checked is checked again with a FILE or an answer, and imported
+    without.
     """
     given = given_of(pairs)
     with person_screen(as_json=as_json) as screen:

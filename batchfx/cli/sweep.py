@@ -24,6 +24,7 @@ TOLD = {
     "woken": "tenants' work was noted",
     "expired": "old events were removed",
     "abandoned": "effects are unknown now: 'batchfx effect list' shows them",
+    "forgotten": "workers of long ago were forgotten",
 }
 
 

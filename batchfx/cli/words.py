@@ -22,6 +22,7 @@ WAITING = {
     Wait.TURN: "waits for its turn",
     Wait.WORKER: "waits for a worker ('batchfx worker' starts one)",
     Wait.IMPORTER: "waits for a worker that has its importer",
+    Wait.VERSION: "waits for a worker with the version that it was begun with",
     Wait.SWITCH: "waits until a switch is on again",
     Wait.RESTART: "was interrupted: the process that ran it has ended",
 }

@@ -40,7 +40,7 @@ from batchfx.store.engine import Store
 from batchfx.store.outcomes import IssueGroup
 from batchfx.store.schema import BatchKey
 
-BUDGET = 0.02  # seconds in which further chunks are gone through
+BUDGET = 0.015  # seconds in which further chunks are gone through
 MOST_ROWS = 1_000  # of a page
 CHUNKS_AT_ONCE = 16
 
@@ -130,9 +130,7 @@ class Search:
         after: int | None = None
         if self.found:
             frame = pl.concat(self.found).head(self.limit)
-            numbers = frame[ROW].to_list()
-            decided = outcomes.of_rows(connection, self.batch.key, numbers)
-            rows = tuple(views_of(connection, self.batch, frame, decided))
+            rows = tuple(_views(connection, self.batch, frame))
         if not self.room:
             after = rows[-1].row
         elif not self.is_through:
@@ -297,12 +295,20 @@ def _take(
     search.looked = max(search.looked, span.last_row)
     if numbers == []:
         return
-    frame = row_cells.block(connection, key, span.ordinal)
-    frame = frame.filter(pl.col(ROW) >= first)
+    # As they were read, where that doesn't matter: what is shown is corrected later.
+    read = chunks.read_block if wanted.text is None else row_cells.block
+    frame = read(connection, key, span.ordinal).filter(pl.col(ROW) >= first)
     if numbers is not None:
-        frame = frame.filter(pl.col(ROW).is_in(numbers))
+        gone = (
+            set()
+            if wanted.verdict
+            else revisions.settled_among(connection, key, numbers)
+        )
+        frame = frame.filter(pl.col(ROW).is_in(list(set(numbers) - gone)))
     if wanted.verdict is not None:
-        frame = _of_verdict(connection, key, frame, wanted.verdict)
+        is_dense = numbers is None and wanted.text is None
+        most = search.room if is_dense else None
+        frame = _of_verdict(connection, key, frame, wanted.verdict, most)
     if wanted.text is not None:
         frame = frame.filter(_has_text(search.batch, wanted.text))
     shown = frame.head(search.room)
@@ -310,16 +316,35 @@ def _take(
         search.found.append(shown)
 
 
+def _views(connection: Connection, batch: Batch, frame: pl.DataFrame) -> list[RowView]:
+    """Return the rows of *frame*, corrections laid over."""
+    key, numbers = batch.key, frame[ROW].to_list()
+    decided = outcomes.of_rows(connection, key, numbers)
+    newest = revisions.newest(connection, key, numbers)
+    cells = {row: dict(each.cells) for row, each in newest.items()}
+    versions = {row: each.version for row, each in newest.items()}
+    frame = revisions.lay_over(frame, cells)
+    return views_of(connection, batch, frame, decided, versions)
+
+
 def _of_verdict(
-    connection: Connection, key: BatchKey, frame: pl.DataFrame, verdict: str
+    connection: Connection,
+    key: BatchKey,
+    frame: pl.DataFrame,
+    verdict: str,
+    most: int | None,
 ) -> pl.DataFrame:
+    """Return the rows of *frame* that have the *verdict*, *most* of them if it is said.
+
+    It may only be said where *frame* has all rows between its first and its last.
+    """
     if not frame.height:
         return frame
     low, high = frame[ROW][0], frame[ROW][-1]
     if verdict == PENDING:
         decided = outcomes.decided_rows(connection, key, low, high)
         return frame.filter(~pl.col(ROW).is_in(decided))
-    rows = pages.rows_of_verdict(connection, key, low, high, verdict)
+    rows = pages.rows_of_verdict(connection, key, (low, high), verdict, most)
     return frame.filter(pl.col(ROW).is_in(rows))
 
 

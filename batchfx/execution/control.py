@@ -183,6 +183,7 @@ def rerun(
     corrected: Path | None = None,
     *,
     settings: Mapping[str, Any] | None = None,
+    dry_run: bool | None = None,
     watch: Watch | None = None,
     detached: bool = False,
 ) -> Report:
@@ -192,6 +193,11 @@ def rerun(
     were read; rows that are terminal are left alone. *settings* are options as in
     `Options`: they answer how the values of the batch are written, and stay with it;
     those of a layout are about the corrected file. *detached*, workers run it.
+
+    A batch that was checked is imported by a rerun, unless a corrected file or an
+    answer comes with it: then it is checked again, with that, and a rerun without
+    them imports it. A check that ended early goes on as a check. *dry_run* says
+    otherwise.
 
     Raises:
         NotFoundError: The tenant has no such batch.
@@ -207,7 +213,7 @@ def rerun(
             f"{key.number} was looked into already. Import it anew with --again."
         )
         raise UsageError(message)
-    renewal = Renewal(corrected=corrected, said=said)
+    renewal = Renewal(corrected=corrected, said=said, dry_run=dry_run)
     return _run_again(store, key, watch or Watch(), renewal, detached=detached)
 
 
@@ -242,7 +248,9 @@ def _again(
     """Go on with an earlier import of the same content; refuse if it had its end."""
     if same.state is BatchState.COMPLETED:
         raise imported(same)
-    renewal = Renewal(max_error_rate=options.max_error_rate, only_unfinished=True)
+    renewal = Renewal(
+        max_error_rate=options.max_error_rate, only_unfinished=True, dry_run=False
+    )
     return _run_again(store, same.key, watch, renewal, detached=detached)
 
 
@@ -277,8 +285,8 @@ def take(connection: Connection, key: BatchKey) -> Claim:
     claim = claims.of_batch(connection, key, new_worker(), TTL, preparation=True)
     if claim is None:
         message = (
-            "Imports of this kind are switched off: 'batchfx switch list' shows by "
-            "whom, and why. Nothing was begun."
+            "Imports of this kind are switched off. Nothing was begun. 'batchfx switch "
+            "list' shows by whom, and why."
         )
         raise IllegalMoveError(message)
     return claim

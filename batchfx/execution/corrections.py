@@ -12,6 +12,7 @@ are taken off again.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
@@ -22,6 +23,7 @@ from sqlalchemy.engine import Connection
 from batchfx.errors import SourceError, UsageError
 from batchfx.execution import row_cells
 from batchfx.execution.doubts import Cells, Doubts, is_asked
+from batchfx.execution.downloads import titles
 from batchfx.files import open as files
 from batchfx.importer import Importer
 from batchfx.model.blocks import (
@@ -45,7 +47,7 @@ from batchfx.store.batches import Batch
 ROW_HEADERS = frozenset({"row", "rownumber", "rowno", "batchfxrow"})
 ERROR_HEADERS = frozenset({"error", "errors", "batchfxerrors"})
 # An apostrophe before these guards a text (OWASP, "CSV Injection").
-GUARD, GUARDED = "'", frozenset("=+-@\t\r")
+GUARD, GUARDED = "'", frozenset("=+-@\t\r\uff1d\uff0b\uff0d\uff20")
 # The codes of what is said of the rows and columns of a corrected file.
 CODES = (FINISHED, UNKNOWN_ROW, REPEATED, UNKNOWN_COLUMN) = (
     "correction_of_finished_row",
@@ -53,6 +55,14 @@ CODES = (FINISHED, UNKNOWN_ROW, REPEATED, UNKNOWN_COLUMN) = (
     "correction_repeated",
     "correction_of_unknown_column",
 )
+# What is said of one such row, and of several.
+WHAT = {
+    FINISHED: ("belongs to a finished row", "belong to finished rows"),
+    UNKNOWN_ROW: ("belongs to no row of the batch", "belong to no row of the batch"),
+    REPEATED: ("corrects a row a second time", "correct a row a second time"),
+}
+NUMBER = re.compile(r"([0-9]{1,15})(?:[.,]0+)?")  # 7.0 is what spreadsheets make of 7
+LARGEST = 2**31 - 1
 BLOCK_ROWS = 5_000
 SHOWN = 5  # row numbers named in a sentence
 
@@ -64,7 +74,8 @@ class Corrected:
     *fields* gives, for each field that both have, its position in the corrected file
     and in the batch. *key* are the positions, here and there, of what names a row;
     there it is empty when rows are named by number. It *is_whole* when it has every
-    field that the batch has.
+    field that the batch has. Columns of a *known* name are no surprise: the batch has
+    them too, or they say what is wrong.
     """
 
     layout: Layout
@@ -72,6 +83,7 @@ class Corrected:
     key: tuple[int, ...]
     batch_key: tuple[int, ...]
     is_whole: bool
+    known: frozenset[str]
 
     @property
     def left_out(self) -> list[str]:
@@ -80,7 +92,7 @@ class Corrected:
         return [
             name
             for position, name in enumerate(self.layout.header)
-            if name and position not in used and folded(name) not in ERROR_HEADERS
+            if name and position not in used and folded(name) not in self.known
         ]
 
 
@@ -100,29 +112,26 @@ class Account:
 
     def issues(self) -> list[Issue]:
         """Return what a person should know of, as warnings about the file."""
-        told = [
-            (FINISHED, self.finished, "belong to finished rows"),
-            (UNKNOWN_ROW, self.strange, "belong to no row of the batch"),
-            (REPEATED, self.repeated, "correct a row a second time"),
-        ]
+        rows = {
+            FINISHED: self.finished,
+            UNKNOWN_ROW: self.strange,
+            REPEATED: self.repeated,
+        }
         about_rows = [
-            _warning(
-                code,
-                f"{self.name}: {len(rows)} rows ({_listed(rows)}) {what}; they were "
-                "left out.",
-                len(rows),
-            )
-            for code, rows, what in told
-            if rows
+            _warning(code, f"{self.name}: {_told(code, found)}", len(found))
+            for code, found in rows.items()
+            if found
         ]
         return [*about_rows, *self._about_columns()]
 
     def _about_columns(self) -> list[Issue]:
         if not self.columns:
             return []
+        many = len(self.columns) > 1
         message = (
-            f"{self.name}: {listed(self.columns)} correct nothing, the batch has no "
-            "such field; they were left out."
+            f"{self.name}: {listed(self.columns)} {'correct' if many else 'corrects'} "
+            "nothing, the batch has no such field; "
+            f"{'they were' if many else 'it was'} left out."
         )
         return [_warning(UNKNOWN_COLUMN, message, len(self.columns))]
 
@@ -188,17 +197,19 @@ def _understand(
         )
         raise SourceError("no_column_corrected", message)
     is_whole = fields.keys() == there.keys()
+    handed_out = titles(batch, range(len(batch.layout.header)))
+    known = ERROR_HEADERS.union(map(folded, handed_out))
     for position, header in enumerate(layout.header):
         if folded(header) in ROW_HEADERS and position not in here.values():
-            return Corrected(layout, fields, (position,), (), is_whole)
+            return Corrected(layout, fields, (position,), (), is_whole, known)
     for key in reversed(importer.unique_together()):
         if all(name in fields for name in key):
             pairs = [fields[name] for name in key]
             here_key, there_key = zip(*pairs, strict=True)
-            return Corrected(layout, fields, here_key, there_key, is_whole)
+            return Corrected(layout, fields, here_key, there_key, is_whole, known)
     message = (
         "Nothing says which rows the corrected file corrects. Give it a column 'row' "
-        "with the numbers that 'batchfx rows' shows."
+        "with their numbers. 'batchfx rows' shows these."
     )
     raise UsageError(message)
 
@@ -225,8 +236,8 @@ def _targets(
 
 
 def _number(cell: str | None) -> list[int]:
-    text = (cell or "").strip()
-    return [int(text)] if text.isascii() and text.isdigit() else []
+    found = NUMBER.fullmatch((cell or "").strip())
+    return [int(found[1])] if found and int(found[1]) <= LARGEST else []
 
 
 def _keys(
@@ -344,6 +355,13 @@ def _warning(code: str, message: str, count: int) -> Issue:
         level=Level.WARNING,
         parameters={"count": count},
     )
+
+
+def _told(code: str, rows: Sequence[int]) -> str:
+    one, many = WHAT[code]
+    if len(rows) == 1:
+        return f"1 row ({rows[0]}) {one}; it was left out."
+    return f"{len(rows)} rows ({_listed(rows)}) {many}; they were left out."
 
 
 def _listed(rows: Sequence[int]) -> str:

@@ -94,18 +94,18 @@ def _columns(batch: Batch) -> Columns:
     importer = find_importer(batch.importer)
     names = [n for name, c in importer.columns.items() for n in names_of(name, c)]
     taken = {folded(name) for name in (*header, *names)}
-    titles = _titles(batch, places)
+    named = titles(batch, places)
     row, errors = (
         f"batchfx {name}" if name in taken else name for name in ("row", "errors")
     )
-    return Columns(places, row, titles, errors)
+    return Columns(places, row, named, errors)
 
 
-def _titles(batch: Batch, places: Sequence[int]) -> tuple[str, ...]:
+def titles(batch: Batch, places: Sequence[int]) -> tuple[str, ...]:
     """Return a name of its own for each column; a field's keeps that of the file."""
     mapped = set(batch.mapping.values())
     used = {batch.layout.header[at] for at in mapped}
-    titles: list[str] = []
+    found: list[str] = []
     for at in places:
         title = name = batch.layout.header[at] or f"column {at + 1}"
         count = 1
@@ -113,8 +113,8 @@ def _titles(batch: Batch, places: Sequence[int]) -> tuple[str, ...]:
             count += 1
             title = f"{name} ({count})"
         used.add(title)
-        titles.append(title)
-    return tuple(titles)
+        found.append(title)
+    return tuple(found)
 
 
 def _records(

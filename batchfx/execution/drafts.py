@@ -29,6 +29,7 @@ from batchfx.execution.mappings import Said
 from batchfx.execution.previews import preview
 from batchfx.execution.reports import Report, report
 from batchfx.execution.standing import tell
+from batchfx.execution.versions import version_of
 from batchfx.importer import Importer, find_importer
 from batchfx.model.events import EventKind
 from batchfx.model.states import BatchState
@@ -206,7 +207,8 @@ def start(
             tenant=key.tenant,
             name=words.save_mapping,
         )
-        _move(connection, key, opened, saved_mapping=saved, dry_run=dry_run)
+        chosen = {"saved_mapping": saved, "dry_run": dry_run}
+        _move(connection, key, importer, opened, **chosen)
         begun = begin(connection, key, opened, EventKind.STARTED, attempt=1)
         claim = None if detached else take(connection, key)
     return run_attempt(store, begun, claim, importer, watch or Watch())
@@ -221,13 +223,20 @@ def _looked_into(
         return look_into(importer, source, name, said, digest=digest)
 
 
-def _move(connection: Connection, key: BatchKey, opened: Opened, **values: Any) -> None:
+def _move(
+    connection: Connection,
+    key: BatchKey,
+    importer: type[Importer[Any]],
+    opened: Opened,
+    **values: Any,
+) -> None:
     batches.note(
         connection,
         key,
         layout=opened.layout,
         mapping=dict(opened.matched.positions),
         given=opened.given,
+        version=version_of(importer).dump(),
         started_at=now_epoch(),
         **values,
     )
@@ -255,10 +264,11 @@ def _earlier(
     if earlier is None:
         return None
     if (earlier.digest, earlier.importer) != (opened.digest, importer.name):
+        what = "kind of import" if earlier.digest == opened.digest else "file"
         message = (
             f"The idempotency key '{idempotency_key}' was used before, for another "
-            f"file: batch {earlier.key.number} ({earlier.source_name}, "
-            f"'{earlier.importer}'). Use a new key for each new file."
+            f"{what}: batch {earlier.key.number} ({earlier.source_name}, "
+            f"'{earlier.importer}'). Use a new key for each new upload."
         )
         raise ConflictError(message)
     return earlier.key

@@ -146,12 +146,12 @@ def exclude(
 
 
 def approve(store: Store, key: BatchKey, rows: Collection[int], who: str) -> int:
-    """Decide that *rows* are well as they are and nothing is to be done; count them.
+    """Decide that faulty *rows* are settled without being imported; count them.
 
     Raises:
         NotFoundError: The tenant has no such batch, or that no such row.
-        IllegalMoveError: One of the rows is finished, or is being worked on; nothing
-            was changed.
+        IllegalMoveError: One of the rows is finished, is being worked on, or waits to
+            be imported, so that there is nothing to settle; nothing was changed.
 
     """
     return _decide(store, key, rows, Action.APPROVED, who=who)
@@ -171,6 +171,8 @@ def _decide(
     with at_rows(store, key, who) as desk:
         for part in _parts(numbers):
             cells = _open_rows(desk, part)
+            if action is Action.APPROVED:
+                _require_faulty(desk, part)
             _amend(desk, action, cells, cells, told)
         if numbers:
             settle(desk, action, len(numbers))
@@ -193,6 +195,17 @@ def _open_rows(desk: Desk, rows: Sequence[int]) -> dict[int, Cells]:
         )
         raise IllegalMoveError(message)
     return cells
+
+
+def _require_faulty(desk: Desk, rows: Sequence[int]) -> None:
+    waiting = set(rows) - outcomes.of_rows(desk.connection, desk.key, rows).keys()
+    if waiting:
+        message = (
+            f"Row {listed_rows(sorted(waiting))} of batch {desk.key.number} isn't "
+            "faulty, but waits to be imported: there is nothing to settle. Nothing was "
+            "changed. Exclude what is not to be imported."
+        )
+        raise IllegalMoveError(message)
 
 
 def _require_version(desk: Desk, row: int, version: int) -> None:

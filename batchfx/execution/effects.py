@@ -10,7 +10,7 @@ chunk's own transaction calls each row a last time.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -25,7 +25,7 @@ from batchfx.errors import (
     Invalid,
 )
 from batchfx.execution.process import end_session
-from batchfx.importer import Importer
+from batchfx.importer import Importer, reconcilers
 from batchfx.model.effects import Asked, Effects, EffectState
 from batchfx.pipeline.checks import Pairs
 from batchfx.pipeline.failures import BROKEN
@@ -37,6 +37,7 @@ from batchfx.store.engine import Store, is_system_fault
 MOST = 100  # effects of one row, one after the other
 
 MakeContext = Callable[[Connection, Effects], Context]
+Ask = Callable[[str], Any]
 
 
 class EffectPending(BaseException):
@@ -54,11 +55,21 @@ class EffectPending(BaseException):
 class Tried:
     """The effects that were run for a chunk now; each is run once, whatever came of it.
 
-    *errors* has what those raised of which nobody knows whether they have happened.
+    *errors* has what those raised of which nobody knows whether they have happened, and
+    *asks* what asks outside how an effect of a kind ended.
     """
 
+    asks: Mapping[str, Ask] = field(default_factory=dict)
     keys: set[str] = field(default_factory=set)
     errors: dict[str, BaseException] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The right to run an effect; *is_again*: somebody may have run it before."""
+
+    claimed_at: float
+    is_again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +117,8 @@ class Recorded:
     def _may_be_run(self, asked: Asked, found: Effect) -> bool:
         if asked.key in self.tried.keys:
             return False
-        return asked.is_idempotent or found.state is EffectState.CLAIMED
+        is_found_out = asked.is_idempotent or asked.name in self.tried.asks
+        return is_found_out or found.state is EffectState.CLAIMED
 
     def _ask(self, asked: Asked, row: int) -> NoReturn:
         if self.is_final:
@@ -138,7 +150,7 @@ def run_ahead(store: Store, rows: Rows) -> Tried:
         StoreError: The database gave out; what was recorded is kept.
 
     """
-    tried = Tried()
+    tried = Tried(reconcilers(rows.importer))
     for _ in range(MOST):
         pending = _pending(store, rows, tried)
         if not pending:
@@ -190,30 +202,32 @@ def _asked(importer: Importer[Any], row: Any, context: Context) -> Asked | None:
 def _carry_out(
     store: Store, claim: Claim, row: int, asked: Asked, tried: Tried
 ) -> None:
-    claimed_at = _claim(store, claim, row, asked)
-    if claimed_at is None:
+    taken = _claim(store, claim, row, asked, tried)
+    if taken is None:
         return
     tried.keys.add(asked.key)
-    state, result = _run(asked, tried)
+    state, result = _run(asked, tried, taken)
     with store.write() as connection:
         effects.finish(
             connection,
             claim.key.tenant,
             asked.key,
             worker=claim.worker,
-            claimed_at=claimed_at,
+            claimed_at=taken.claimed_at,
             state=state,
             result=result,
         )
 
 
-def _claim(store: Store, claim: Claim, row: int, asked: Asked) -> float | None:
+def _claim(
+    store: Store, claim: Claim, row: int, asked: Asked, tried: Tried
+) -> Taken | None:
     """Claim the effect; None when it has an end already, or nobody may know it."""
     with store.write() as connection:
         claims.require(connection, claim)
         claimed_at = effects.claim(connection, claim, row, asked)
         if claimed_at is not None:
-            return claimed_at
+            return Taken(claimed_at)
         found = effects.find(connection, claim.key.tenant, asked.key)
         if found is None:
             raise EffectHeldError(_held(asked, "is switched off"))
@@ -222,13 +236,13 @@ def _claim(store: Store, claim: Claim, row: int, asked: Asked) -> float | None:
             return None
         if found.is_held and not found.is_of(claim):
             raise EffectHeldError(_held(asked, "is being run by another worker"))
-        if not asked.is_idempotent:
+        if not (asked.is_idempotent or asked.name in tried.asks):
             _give_up(connection, claim, asked, found)
             return None
         claimed_at = effects.reclaim(connection, claim, row, asked, found)
         if claimed_at is None:
             raise EffectHeldError(_held(asked, "is switched off, or was taken over"))
-        return claimed_at
+        return Taken(claimed_at, is_again=True)
 
 
 def _give_up(connection: Connection, claim: Claim, asked: Asked, found: Effect) -> None:
@@ -243,10 +257,16 @@ def _give_up(connection: Connection, claim: Claim, asked: Asked, found: Effect) 
     )
 
 
-def _run(asked: Asked, tried: Tried) -> tuple[EffectState, Any]:
-    """Make the effect happen; return how it ended and what is kept of that."""
+def _run(asked: Asked, tried: Tried, taken: Taken) -> tuple[EffectState, Any]:
+    """Make the effect happen; return how it ended and what is kept of that.
+
+    What may have happened before is asked for first, where the importer can.
+    """
+    ask = tried.asks.get(asked.name) if taken.is_again else None
     try:
-        result = asked.run(asked.key)
+        result = None if ask is None else ask(asked.key)
+        if result is None:
+            result = asked.run(asked.key)
     except Invalid as refusal:
         return EffectState.REFUSED, _refusal(refusal)
     except BROKEN as error:

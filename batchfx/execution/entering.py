@@ -11,6 +11,7 @@ from batchfx.execution import mappings
 from batchfx.execution.intake import Opened
 from batchfx.execution.mappings import Said
 from batchfx.execution.standing import tell
+from batchfx.execution.versions import version_of
 from batchfx.importer import Importer
 from batchfx.model.events import EventKind
 from batchfx.pipeline.headers import Saved
@@ -85,6 +86,7 @@ def enter(
         "layout": opened.layout,
         "mapping": dict(opened.matched.positions),
         "given": opened.given,
+        "version": version_of(importer).dump(),
         "chunk_size": options.chunk_size or importer.chunk_size,
         "dry_run": options.dry_run,
         "max_error_rate": options.max_error_rate,

@@ -15,12 +15,19 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any
 
-from batchfx.errors import BatchfxError, LeaseLostError, NotFoundError, StoreError
+from batchfx.errors import (
+    BatchfxError,
+    LeaseLostError,
+    MisfitError,
+    NotFoundError,
+    StoreError,
+)
 from batchfx.execution.channel import Channel, Message, claim_of
 from batchfx.execution.forks import cut_in_forks, end_forks
 from batchfx.execution.process_trees import become_subreaper, end_with_parent
 from batchfx.execution.quiet import silence_libraries
 from batchfx.execution.run import run_claim
+from batchfx.execution.versions import versions_of
 from batchfx.importer import find_importer, registered
 from batchfx.model.issues import Phase
 from batchfx.pipeline.failures import issue_of
@@ -61,7 +68,7 @@ def _greet(channel: Channel, greeting: Message, load: Load) -> bool:
     except BatchfxError as error:
         channel.send("refused", error=str(error))
         return False
-    channel.send("ready", importers=sorted(registered()))
+    channel.send("ready", importers=versions_of(registered()))
     return True
 
 
@@ -100,6 +107,8 @@ class _Runner:
             ending = run_claim(self._store, claim)
         except LeaseLostError:
             return {"ending": "lost"}
+        except MisfitError as error:
+            return {"ending": "misfit", "error": str(error)}
         except BaseException as error:  # noqa: BLE001 - the application's, a value now
             return {"ending": "failed", "since": since, **_failure(error)}
         return {"ending": ending.value}

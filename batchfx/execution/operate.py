@@ -6,7 +6,7 @@ that was cancelled can't be committed any more: its fence was raised.
 
 from __future__ import annotations
 
-from batchfx.errors import IllegalMoveError, UsageError
+from batchfx.errors import IllegalMoveError
 from batchfx.execution.reports import Report, report
 from batchfx.execution.standing import settle, tell
 from batchfx.model.events import EventKind
@@ -92,8 +92,8 @@ def revive(store: Store, key: BatchKey, ordinal: int | None = None) -> int:
 
     Raises:
         NotFoundError: The tenant has no such batch.
-        UsageError: Nothing of it is dead.
-        IllegalMoveError: It is in a state in which nothing of it may be run.
+        IllegalMoveError: Nothing of it is dead, or it is in a state in which nothing
+            of it may be run.
 
     """
     with store.write() as connection:
@@ -107,7 +107,7 @@ def revive(store: Store, key: BatchKey, ordinal: int | None = None) -> int:
             message = (
                 f"Nothing of batch {key.number} is dead. 'batchfx dead' lists what is."
             )
-            raise UsageError(message)
+            raise IllegalMoveError(message)
         move = "revive" if batch.staged else "revive_staging"
         if batch.state is not BatchState.STAGING:
             batches.move(connection, key, move, reason=None)

@@ -12,6 +12,7 @@ from batchfx.errors import IllegalMoveError, UsageError
 from batchfx.execution import corrections, doubts, mappings
 from batchfx.execution.lease import living
 from batchfx.execution.standing import tell
+from batchfx.execution.versions import require_fit, version_of
 from batchfx.files.paths import open_path
 from batchfx.importer import Importer
 from batchfx.model.events import EventKind
@@ -32,6 +33,7 @@ class Renewal:
         corrected: A file whose values take the place of those that were read.
         said: Of the layout of the corrected file, and of how values are written.
         only_unfinished: Not if the batch has come to its end meanwhile.
+        dry_run: Validate only, or import; None leaves it to `is_checked_again`.
 
     """
 
@@ -39,6 +41,19 @@ class Renewal:
     corrected: Path | None = None
     said: Settings | None = None
     only_unfinished: bool = False
+    dry_run: bool | None = None
+
+    def is_checked_again(self, batch: Batch) -> bool:
+        """Tell whether rows of *batch* are validated only.
+
+        A check that came to no end goes on as a check. One that did is done again when
+        something is said now that it has not seen: nobody has agreed to what that
+        would import. Without that, a rerun is the agreement.
+        """
+        if self.dry_run is not None:
+            return self.dry_run
+        is_news = self.corrected is not None or self.said not in (None, Settings())
+        return batch.dry_run and (batch.state is not BatchState.CHECKED or is_news)
 
 
 def reopen(
@@ -54,6 +69,7 @@ def reopen(
     Raises:
         IllegalMoveError: Another process is at work on the batch, or it is paused or
             was cancelled.
+        MisfitError: The importer can't take the columns that were mapped.
         SourceError: The corrected file can't be read or matched to the batch's rows.
         UsageError: A setting can't be, or has nothing to be about.
 
@@ -61,6 +77,7 @@ def reopen(
     units.lock_units(connection, batch.key)
     dead = {each.worker for each in require_free(connection, batch)}
     units.release_all(connection, batch.key, dead)
+    require_fit(batch, importer, is_anew=True)
     if renewal.said is not None:
         given = mappings.given_of(
             importer, renewal.said, batch.layout.header, batch.mapping, batch.given
@@ -68,7 +85,7 @@ def reopen(
         if given != batch.given:
             batches.note(connection, batch.key, given=given)
     if not batch.staged:
-        _stage_on(connection, batch, renewal)
+        _stage_on(connection, batch, importer, renewal)
     elif not _run_on(connection, batch, importer, renewal):
         return False
     require_free(connection, batch)  # a worker may have taken a unit meanwhile
@@ -81,7 +98,7 @@ def held(batch: Batch, holders: list[Holder]) -> IllegalMoveError:
     """Return the error for a batch that living workers are at."""
     number = batch.key.number
     return IllegalMoveError(
-        f"Batch {number} is being worked on by {holders[0].worker}; "
+        f"Batch {number} is being worked on by {holders[0].worker}. "
         f"'batchfx status {number}' shows how far it is."
     )
 
@@ -113,7 +130,12 @@ def require_free(connection: Connection, batch: Batch) -> list[Holder]:
     return holders
 
 
-def _stage_on(connection: Connection, batch: Batch, renewal: Renewal) -> None:
+def _stage_on(
+    connection: Connection,
+    batch: Batch,
+    importer: type[Importer[Any]],
+    renewal: Renewal,
+) -> None:
     if renewal.corrected is not None:
         message = (
             f"The source of batch {batch.key.number} was not read to its end yet. "
@@ -121,7 +143,8 @@ def _stage_on(connection: Connection, batch: Batch, renewal: Renewal) -> None:
         )
         raise UsageError(message)
     units.prepare_again(connection, batch.key)
-    batches.move(connection, batch.key, "restage", **_renewed(batch, renewal))
+    renewed = _renewed(batch, importer, renewal)
+    batches.move(connection, batch.key, "restage", **renewed)
 
 
 def _run_on(
@@ -138,8 +161,9 @@ def _run_on(
         return False
     outcomes.reopen(connection, batch.key)
     units.requeue(connection, batch.key)
-    renewed = _renewed(batch, renewal)
-    batches.move(connection, batch.key, "rerun", dry_run=False, **renewed)
+    renewed = _renewed(batch, importer, renewal)
+    is_dry = renewal.is_checked_again(batch)
+    batches.move(connection, batch.key, "rerun", dry_run=is_dry, **renewed)
     return True
 
 
@@ -155,11 +179,15 @@ def _correct(
             connection, batch, importer, corrected.name, source, said=renewal.said
         )
     issues = account.issues()
+    outcomes.forget_notes(connection, batch.key, corrections.CODES)
     outcomes.add_issues(connection, batch.key, batch.attempt + 1, issues)
 
 
-def _renewed(batch: Batch, renewal: Renewal) -> dict[str, Any]:
+def _renewed(
+    batch: Batch, importer: type[Importer[Any]], renewal: Renewal
+) -> dict[str, Any]:
     return {
+        "version": version_of(importer).dump(),
         "attempt": batch.attempt + 1,
         "started_at": now_epoch(),
         "reason": None,

@@ -12,7 +12,7 @@ from batchfx.execution.lease import living
 from batchfx.execution.waiting import Wait, wait_of
 from batchfx.model.blocks import ROW
 from batchfx.model.issues import Issue
-from batchfx.model.states import ACTIVE
+from batchfx.model.states import ACTIVE, BatchState
 from batchfx.model.verdicts import Tally
 from batchfx.pipeline.decisions import QUESTIONS
 from batchfx.store import access, batches, chunks, claims, outcomes, units
@@ -32,7 +32,8 @@ class Report:
 
     *at_work* are the workers that have a unit of it, *is_queued* tells whether there is
     one to take, *has_workers* whether somebody that was heard of lately may and can,
-    and *wait* what it waits for while it is queued and *why*, as a sentence.
+    and *wait* what it waits for while it is queued and *why*, as a sentence. It
+    *is_crowded* when all who may take it have something else at work.
     """
 
     batch: Batch
@@ -43,6 +44,7 @@ class Report:
     has_workers: bool = False
     wait: Wait = Wait.TURN
     why: str | None = None
+    is_crowded: bool = False
 
     @property
     def key(self) -> BatchKey:
@@ -108,6 +110,8 @@ def _report(connection: Connection, batch: Batch) -> Report:
     key = batch.key
     told = outcomes.file_issues(connection, key, batch.attempt, OF_AN_ATTEMPT)
     tally = batches.tally(connection, key)
+    if batch.state is BatchState.PAUSED:  # what was begun is still finished
+        return Report(batch, tally, tuple(told), tuple(claims.holders(connection, key)))
     if batch.state not in ACTIVE:
         return Report(batch, tally, tuple(told))
     wait, why = wait_of(connection, batch)
@@ -120,6 +124,7 @@ def _report(connection: Connection, batch: Batch) -> Report:
         access.has_workers(connection, key.tenant, batch.importer),
         wait,
         why,
+        not access.has_idle_workers(connection, key.tenant, batch.importer),
     )
 
 

@@ -20,6 +20,7 @@ from batchfx.execution.chunk import Checked, check_chunk, commit_chunk
 from batchfx.execution.job import Job, job_of
 from batchfx.execution.prepare import prepare, stop
 from batchfx.execution.process import Tick
+from batchfx.execution.versions import require_fit
 from batchfx.importer import find_importer
 from batchfx.model.garbage import uncollected
 from batchfx.model.states import ACTIVE
@@ -45,19 +46,21 @@ def run_claim(
     Raises:
         LeaseLostError: It was taken over or taken back; nothing was written.
         NotFoundError: Its importer isn't installed here.
+        MisfitError: Its importer is of another version here; nothing was touched.
         StoreError: The database gave out; what was committed is kept.
         BatchfxError: The importer can't be run as it is.
         Exception: What broke under it; nothing of the chunk was written.
 
     """
     importer = find_importer(claim.importer)
+    with store.read() as connection:
+        batch = batches.read(connection, claim.key)
+    require_fit(batch, importer)
     tables.require_tables(store, importer)
     if claim.is_preparation:
         quiet = Broadcast(store, claim.key, None)
         job = prepare(store, claim, importer, is_interrupted, quiet)
         return Ending.STOPPED if job is None else Ending.DONE
-    with store.read() as connection:
-        batch = batches.read(connection, claim.key)
     job = job_of(store, batch, importer)
     _, goes_on = run_chunk(job, claim)
     return Ending.DONE if goes_on else Ending.STOPPED

@@ -21,10 +21,14 @@ OUTAGE = "store"  # the reason of a failure that may be the database's
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """It is given back, with nothing charged; *is_lost* when its lease was."""
+    """It is given back, with nothing charged; *is_lost* when its lease was.
+
+    With *misfit* the importer here can't run its batch; that says why.
+    """
 
     claim: Claim
     is_lost: bool = False
+    misfit: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ def settle(connection: Connection, settlement: Settlement) -> str | None:
         match settlement:
             case Release():
                 _release(connection, claim, is_lost=settlement.is_lost)
-                return None
+                return settlement.misfit
             case Loss():
                 state = claims.lose(connection, claim, settlement.how)
                 _end(connection, claim, state, EventKind.LEASE_LOST)

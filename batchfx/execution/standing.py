@@ -33,12 +33,13 @@ def settle(connection: Connection, key: BatchKey) -> BatchState | None:
     the batch has come to, or None while it goes on.
     """
     batches.lock(connection, key)
-    ending = batches.ending(connection, key)
+    outlook = events.outlook(connection, key)
+    ending = None if outlook.is_queued else batches.ending(connection, key)
     if ending is not None:
         reason = units.causes_of_death(connection, key) if ending == "fail" else None
         end(connection, key, ending, reason)
         return BATCH_MOVES[ending].target
-    if events.may_publish(connection, key):
+    if outlook.is_due:
         tell(connection, key, EventKind.PROGRESSED)
     return None
 

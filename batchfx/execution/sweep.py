@@ -12,16 +12,17 @@ from dataclasses import dataclass
 from batchfx.execution.standing import settle, tell
 from batchfx.model.events import EventKind
 from batchfx.model.states import ChunkState
-from batchfx.store import batches, claims, effects, events, lanes, units
+from batchfx.store import access, batches, claims, effects, events, lanes, units
 from batchfx.store.engine import Store
 
 AT_ONCE = 500  # units or batches in one step
+WORKERS_KEPT_FOR = 86_400.0  # seconds after the end of a worker, or its last sign
 KEPT_FOR = 30 * 86_400.0  # seconds that the events of a batch are kept after its end
 
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What a sweep has done, in numbers of units, batches, tenants and events."""
+    """What a sweep has done: how many units, batches, tenants and so on it was."""
 
     lost: int = 0  # leases that had run out
     died: int = 0  # of these, what is dead now
@@ -31,6 +32,7 @@ class Swept:
     woken: int = 0  # tenants with work that nobody knew of
     expired: int = 0  # events that were old enough to be removed
     abandoned: int = 0  # effects of which nobody knows whether they have happened
+    forgotten: int = 0  # workers that ended, or vanished, long ago
 
     @property
     def has_work(self) -> bool:
@@ -59,7 +61,10 @@ def sweep(store: Store, *, keep_events_for: float = KEPT_FOR) -> Swept:
         expired = events.expire(connection, keep_events_for, AT_ONCE)
     with store.write() as connection:
         abandoned = effects.abandon(connection, AT_ONCE)
-    return Swept(lost, died, due, astray, ended, len(neglected), expired, abandoned)
+    with store.write() as connection:
+        forgotten = access.forget(connection, WORKERS_KEPT_FOR, AT_ONCE)
+    woken = len(neglected)
+    return Swept(lost, died, due, astray, ended, woken, expired, abandoned, forgotten)
 
 
 def _reclaim(store: Store) -> tuple[int, int]:

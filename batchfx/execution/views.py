@@ -116,11 +116,16 @@ def views_of(
     batch: Batch,
     frame: pl.DataFrame,
     decided: Mapping[int, tuple[int, Outcome]],
+    versions: Mapping[int, int] | None = None,
 ) -> list[RowView]:
-    """Return the rows of a block's *frame*, of which *decided* says the outcomes."""
+    """Return the rows of a block's *frame*, of which *decided* says the outcomes.
+
+    How often each was changed is looked up where *versions* doesn't say it.
+    """
     numbers = frame[ROW].to_list()
     issues = outcomes.issues_of(connection, batch.key, numbers)
-    versions = revisions.versions(connection, batch.key, numbers)
+    if versions is None:
+        versions = revisions.versions(connection, batch.key, numbers)
     hidden = sensitive(batch)
     return [
         _view(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import StrEnum
 
 from sqlalchemy.engine import Connection
 
+from batchfx.execution.versions import misfit
 from batchfx.model.switches import SwitchScope
+from batchfx.model.versions import Version
 from batchfx.store import access, switches
 from batchfx.store.batches import Batch
 from batchfx.store.switches import Switch
@@ -18,6 +21,7 @@ class Wait(StrEnum):
     TURN = "turn"  # workers have other work
     WORKER = "worker"  # none that was heard of lately may take it
     IMPORTER = "importer"  # none that may has its importer installed
+    VERSION = "version"  # none that may has a version of it that fits the batch
     SWITCH = "switch"  # it is turned off
     RESTART = "restart"  # the process that ran it has died
 
@@ -37,12 +41,23 @@ def wait_of(connection: Connection, batch: Batch) -> tuple[Wait, str | None]:
             "No worker that was heard of in the last minute may run the importer "
             f"'{importer}' for the tenant '{tenant}'."
         )
-    if not any(names is None or importer in names for names in installed):
+    known = [each for each in installed if each is not None]
+    if len(known) < len(installed):
+        return Wait.TURN, None
+    here = [each[importer] for each in known if importer in each]
+    if not here:
         return Wait.IMPORTER, (
             f"No worker that was heard of in the last minute has the importer "
             f"'{importer}'; BATCHFX_IMPORTERS of the worker says where it looks."
         )
-    return Wait.TURN, None
+    return _wait_of_versions(batch, [Version.load(each) for each in here])
+
+
+def _wait_of_versions(
+    batch: Batch, versions: Collection[Version | None]
+) -> tuple[Wait, str | None]:
+    whys = [None if each is None else misfit(batch, each) for each in versions]
+    return (Wait.VERSION, whys[0]) if all(whys) else (Wait.TURN, None)
 
 
 def _told(off: Switch) -> str:

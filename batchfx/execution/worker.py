@@ -14,10 +14,11 @@ import select
 import signal
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
+from typing import Any
 
 from batchfx.errors import AccessError, DeclarationError
 from batchfx.execution.availability import Availability
@@ -101,7 +102,7 @@ class Worker:
         self._tending = Tending(common, hints)
         self._pool = Pool(plan.launch, plan.processes, plan.timing)
         self._waiting: deque[Claim] = deque()
-        self._importers: list[str] | None = None
+        self._importers: Mapping[str, Any] | None = None
         self._wanted: frozenset[str] = frozenset()
         self._is_in = self._is_asking = self._is_hinted = False
         self._falls = 0
@@ -156,10 +157,8 @@ class Worker:
     def _is_over(self) -> bool:
         if len(self._signals) > 1:
             return True
-        is_stopping = self._stopped_at is not None
-        return (
-            is_stopping and not self._pool.handlers() and not self._pool.is_striking()
-        )
+        is_idle = not (self._pool.handlers() or self._pool.is_striking())
+        return self._stopped_at is not None and is_idle
 
     def _turn(self) -> None:
         """Deal with everything that is new; wait for it first."""
@@ -261,7 +260,7 @@ class Worker:
             case "ended" if handler.work is not None:
                 self._end(handler, handler.work.claim, message)
 
-    def _begin(self, handler: Handler, importers: list[str]) -> None:
+    def _begin(self, handler: Handler, importers: Mapping[str, Any]) -> None:
         handler.is_ready = True
         if importers != self._importers:
             _LOG.info("Importers here: %s.", ", ".join(importers) or "none")
@@ -270,7 +269,7 @@ class Worker:
         self._importers = importers
         self._ask_now()
 
-    def _warn_of_missing(self, importers: list[str]) -> None:
+    def _warn_of_missing(self, importers: Mapping[str, Any]) -> None:
         missing = sorted(self._wanted - {EVERY, *importers})
         if missing:
             _LOG.warning(
@@ -290,11 +289,12 @@ class Worker:
         self._ask_now()
         match message["ending"]:
             case "failed":
-                parts = (message[name] for name in ("reason", "place", "error"))
-                failure = Failure(*parts)
+                failure = Failure(*(message[n] for n in ("reason", "place", "error")))
                 self._claiming.settle(Breakdown(claim, failure, message["since"]))
             case "unavailable":
                 self._claiming.settle(Release(claim))
+            case "misfit":
+                self._claiming.settle(Release(claim, misfit=message["error"]))
             case ending:
                 self._holdings.drop(claim)
                 if ending == "lost":

@@ -25,7 +25,7 @@ from batchfx.execution.availability import Availability
 from batchfx.execution.hints import Hints
 from batchfx.execution.holdings import Holdings, Name, Timing, name_of
 from batchfx.execution.leftovers import end_leftovers
-from batchfx.execution.settlements import Settlement, after_outage, settle
+from batchfx.execution.settlements import Release, Settlement, after_outage, settle
 from batchfx.execution.sweep import sweep
 from batchfx.execution.worker_inbox import (
     Answer,
@@ -38,12 +38,14 @@ from batchfx.execution.worker_inbox import (
 )
 from batchfx.model.access import Identity
 from batchfx.store import access, claims, strays
+from batchfx.store.access import Installed
 from batchfx.store.engine import Store, open_store
 
 _LOG = logging.getLogger("batchfx.worker")
 
 FAULTS = (StoreError, SQLAlchemyError)
 FIRST_WAIT = 0.25  # seconds before the second try
+MISFIT_FOR = 15.0  # seconds until a batch that the importer didn't fit is tried again
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,7 @@ class Claiming(WorkerThread):
         super().__init__(common)
         self._requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._unsettled: list[Settlement] = []
+        self._misfits: dict[int, float] = {}  # batches, and since when
         self._falls = 0
 
     def ask(self, importers: Collection[str], limit: int) -> None:
@@ -156,6 +159,8 @@ class Claiming(WorkerThread):
             request = self._next()
             if isinstance(request, Settlement):
                 self._unsettled.append(request)
+            if isinstance(request, Release) and request.misfit:
+                self._misfits[request.claim.key.number] = time.monotonic()
             self._settle()
             if isinstance(request, tuple):
                 self._claim(*request)
@@ -199,13 +204,21 @@ class Claiming(WorkerThread):
         worker, ttl = self.common.door.worker, self.common.timing.ttl
         try:
             with self.store.write() as connection:
-                found = claims.fair(connection, worker, importers, ttl, limit)
+                found = claims.fair(
+                    connection, worker, importers, ttl, limit, besides=self._besides()
+                )
         except FAULTS as error:
             self.failed(error)
             self.common.inbox.put(Answer((), asked_at, is_up=False))
             return
         self.worked()
         self.common.inbox.put(Answer(tuple(found), asked_at))
+
+    def _besides(self) -> frozenset[int]:
+        """Return the batches that are left to workers of other versions for now."""
+        old = time.monotonic() - MISFIT_FOR
+        self._misfits = {n: since for n, since in self._misfits.items() if since > old}
+        return frozenset(self._misfits)
 
     def _settle(self) -> None:
         while self._unsettled:
@@ -231,11 +244,11 @@ class Renewing(WorkerThread):
         self._holdings = holdings
         self._due = threading.Event()
         self._unknown: dict[Name, float] = {}
-        self._installed: tuple[str, ...] | None = None
+        self._installed: Installed | None = None
 
-    def tell(self, importers: Collection[str]) -> None:
+    def tell(self, importers: Installed) -> None:
         """Have it written which importers are installed here."""
-        self._installed = tuple(importers)
+        self._installed = importers
         self.hurry()
 
     def hurry(self) -> None:

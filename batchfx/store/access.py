@@ -6,7 +6,7 @@ claims, renewals and commits can name it in their own conditions.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,14 +16,17 @@ from sqlalchemy.exc import IntegrityError
 
 from batchfx.errors import NotFoundError, UsageError
 from batchfx.model.access import EVERY, Identity
+from batchfx.model.states import ChunkState
 from batchfx.store.engine import now_epoch
-from batchfx.store.schema import CREDENTIAL, GRANT, WORKER
+from batchfx.store.schema import CHUNK, CREDENTIAL, GRANT, WORKER
 
 TENANT, IMPORTER = "tenant", "importer"
 SILENCE = 60.0  # seconds after which nobody counts on a worker any more
 SILENT = 60.0  # seconds unseen after which a worker is not counted on
 
 Name = sa.ColumnElement[str] | str
+# The version of each importer, as it was dumped; None of one that can't work.
+Installed = Mapping[str, Mapping[str, Any] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,16 +159,39 @@ def enter(
 
 
 def seen(
-    connection: Connection, worker: str, installed: Sequence[str] | None = None
+    connection: Connection, worker: str, installed: Installed | None = None
 ) -> None:
     """Keep that *worker* was at work just now, with which importers *installed*."""
-    values = {} if installed is None else {"installed": list(installed)}
+    values = {} if installed is None else {"installed": dict(installed)}
     connection.execute(_present(worker).values(seen_at=now_epoch(), **values))
 
 
 def leave(connection: Connection, worker: str) -> None:
     """End the right of *worker* to work: it has shut down."""
     connection.execute(_present(worker).values(ended_at=now_epoch()))
+
+
+def forget(connection: Connection, kept_for: float, limit: int) -> int:
+    """Remove workers that ended, or were last seen, so many seconds ago; count them.
+
+    With their grants; not while a unit of work is said to be theirs.
+    """
+    is_at_work = sa.exists().where(
+        CHUNK.c.state == ChunkState.LEASED, CHUNK.c.worker == WORKER.c.id
+    )
+    last = sa.func.coalesce(WORKER.c.ended_at, WORKER.c.seen_at)
+    old = (
+        sa.select(WORKER.c.id)
+        .where(last < now_epoch() - kept_for, ~is_at_work)
+        .order_by(WORKER.c.id)
+        .limit(limit)
+        .with_for_update(of=WORKER, skip_locked=True)
+    )
+    names = connection.execute(old).scalars().all()
+    if names:
+        connection.execute(sa.delete(GRANT).where(GRANT.c.worker.in_(names)))
+        connection.execute(sa.delete(WORKER).where(WORKER.c.id.in_(names)))
+    return len(names)
 
 
 def workers(connection: Connection) -> Sequence[WorkerRow]:
@@ -189,9 +215,26 @@ def has_workers(connection: Connection, tenant: str, importer: str) -> bool:
     return any(names is None or importer in names for names in found)
 
 
+def has_idle_workers(connection: Connection, tenant: str, importer: str) -> bool:
+    """Tell whether a worker that was seen lately and is allowed has nothing at work."""
+    is_at_work = sa.exists().where(
+        CHUNK.c.state == ChunkState.LEASED, CHUNK.c.worker == WORKER.c.id
+    )
+    statement = (
+        sa.select(WORKER.c.id)
+        .where(
+            WORKER.c.seen_at > now_epoch() - SILENCE,
+            ~is_at_work,
+            is_allowed(WORKER.c.id, sa.literal(tenant), sa.literal(importer)),
+        )
+        .limit(1)
+    )
+    return connection.execute(statement).first() is not None
+
+
 def installed(
     connection: Connection, tenant: str, importer: str
-) -> list[frozenset[str] | None]:
+) -> list[Installed | None]:
     """Return which importers each worker has that was seen lately and is allowed.
 
     None for one that has not said it yet.
@@ -200,10 +243,7 @@ def installed(
         WORKER.c.seen_at > now_epoch() - SILENCE,
         is_allowed(WORKER.c.id, sa.literal(tenant), sa.literal(importer)),
     )
-    return [
-        None if names is None else frozenset(names)
-        for names in connection.execute(statement).scalars()
-    ]
+    return list(connection.execute(statement).scalars())
 
 
 def is_allowed(worker: Name, tenant: Name, importer: Name) -> sa.ColumnElement[bool]:

@@ -17,7 +17,15 @@ from batchfx.model.states import ACTIVE, BATCH_MOVES, BatchState, ChunkState
 from batchfx.model.verdicts import Tally, Verdict
 from batchfx.store.bulk import kept
 from batchfx.store.engine import now_epoch
-from batchfx.store.schema import BATCH, CHUNK, PREPARATION, BatchKey, scope
+from batchfx.store.schema import (
+    BATCH,
+    BOUND_KEY,
+    CHUNK,
+    PREPARATION,
+    BatchKey,
+    named,
+    scope,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +55,7 @@ class Batch:
     ended_at: float | None
     seconds_since_start: float
     saved_mapping: Mapping[str, Any] | None = None  # its name and version
+    version: Mapping[str, Any] | None = None  # of its importer, as it was dumped
     given: Mapping[str, Any] = field(default_factory=dict)
     notations: Mapping[str, Any] = field(default_factory=dict)  # as they were dumped
 
@@ -238,8 +247,13 @@ def lock(connection: Connection, key: BatchKey) -> None:
     """
     if connection.dialect.name == "sqlite":
         return
-    statement = sa.select(BATCH.c.id).where(BATCH.c.id == scope(key))
-    connection.execute(statement.with_for_update())
+    connection.execute(_locking(), named(key))
+
+
+@lru_cache(maxsize=1)
+def _locking() -> sa.Select[tuple[int]]:
+    this = sa.select(BATCH.c.id).where(BATCH.c.id == scope(BOUND_KEY))
+    return this.with_for_update()
 
 
 def ending(connection: Connection, key: BatchKey) -> str | None:
@@ -248,10 +262,7 @@ def ending(connection: Connection, key: BatchKey) -> str | None:
     The batch must be locked: then the last two of its chunks, committed at once, can't
     both miss each other.
     """
-    queued = sa.select(CHUNK.c.ordinal).where(
-        CHUNK.c.batch == scope(key), CHUNK.c.state == ChunkState.QUEUED
-    )
-    if connection.execute(queued.limit(1)).first():  # by its index: nearly always so
+    if connection.execute(_queued(), named(key)).first():  # by its index: nearly always
         return None
     is_active = sa.select(BATCH.c.dry_run).where(
         BATCH.c.id == scope(key), BATCH.c.state.in_(sorted(ACTIVE))
@@ -268,6 +279,13 @@ def ending(connection: Connection, key: BatchKey) -> str | None:
     if left:
         return None
     return "check" if dry_run else "complete"
+
+
+@lru_cache(maxsize=1)
+def _queued() -> sa.Select[tuple[int]]:
+    is_queued = CHUNK.c.state == ChunkState.QUEUED
+    waiting = sa.select(CHUNK.c.ordinal).where(CHUNK.c.batch == scope(BOUND_KEY))
+    return waiting.where(is_queued).limit(1)
 
 
 def unfinished(connection: Connection, limit: int) -> list[BatchKey]:
@@ -299,12 +317,15 @@ def tally(connection: Connection, key: BatchKey) -> Tally:
 
 def standing(connection: Connection, key: BatchKey) -> tuple[BatchState, Tally, int]:
     """Return the batch's state, its tally, and how many rows were gone through."""
-    state = sa.select(BATCH.c.state).where(BATCH.c.id == scope(key)).scalar_subquery()
-    statement = sa.select(state, _examined(), *_sums()).where(
-        CHUNK.c.batch == scope(key)
-    )
-    name, examined, *counts = connection.execute(statement).one()
+    name, examined, *counts = connection.execute(_standing(), named(key)).one()
     return BatchState(name), Tally(*counts), examined
+
+
+@lru_cache(maxsize=1)
+def _standing() -> sa.Select[Any]:
+    own = scope(BOUND_KEY)
+    state = sa.select(BATCH.c.state).where(BATCH.c.id == own).scalar_subquery()
+    return sa.select(state, _examined(), *_sums()).where(CHUNK.c.batch == own)
 
 
 def examined(connection: Connection, key: BatchKey) -> int:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 import polars as pl
 import sqlalchemy as sa
@@ -21,10 +23,12 @@ from batchfx.store.batches import Batch
 from batchfx.store.claims import Claim
 from batchfx.store.schema import (
     BLOCK,
+    BOUND_KEY,
     CHUNK,
     OUTCOME,
     PREPARATION,
     BatchKey,
+    named,
     scope,
 )
 
@@ -165,20 +169,15 @@ def commit(connection: Connection, claim: Claim, waited_at: int | None) -> Tally
 
     """
     tally = recount(connection, claim.key, claim.first_row, claim.last_row, claim.rows)
-    step = CHUNK_MOVES["commit" if waited_at is None else "defer"]
-    statement = (
-        sa.update(CHUNK)
-        .where(*claims.owned(claim))
-        .values(
-            state=step.target,
-            worker=None,
-            lease_until=None,
-            waited_at=waited_at,
-            round=claim.round + (waited_at is not None),
-            **{v.value: tally.count(v) for v in Verdict},
-        )
-    )
-    if connection.execute(statement).rowcount != 1:
+    values = {
+        "to_state": CHUNK_MOVES["commit" if waited_at is None else "defer"].target,
+        "to_waited_at": waited_at,
+        "to_round": claim.round + (waited_at is not None),
+        **{f"to_{verdict}": tally.count(verdict) for verdict in Verdict},
+    }
+    committing = _committing(is_granted=claim.is_granted)
+    done = connection.execute(committing, claims.parameters(claim) | values)
+    if done.rowcount != 1:
         raise claims.lost(claim)
     return tally
 
@@ -203,15 +202,37 @@ def recount(
     connection: Connection, key: BatchKey, first_row: int, last_row: int, rows: int
 ) -> Tally:
     """Return the tally of a range of rows by one aggregate over their outcomes."""
-    statement = (
+    span = {"from_row": first_row, "to_row": last_row}
+    counted = connection.execute(_counting(), named(key) | span)
+    return Tally.of(rows, dict(counted.all()))
+
+
+# To build a statement takes longer than to run it, so these are built once.
+
+
+@lru_cache(maxsize=1)
+def _counting() -> sa.Select[Any]:
+    first: sa.BindParameter[int] = sa.bindparam("from_row")
+    last: sa.BindParameter[int] = sa.bindparam("to_row")
+    return (
         sa.select(OUTCOME.c.verdict, sa.func.count())
-        .where(
-            OUTCOME.c.batch == scope(key),
-            OUTCOME.c.row.between(first_row, last_row),
-        )
+        .where(OUTCOME.c.batch == scope(BOUND_KEY), OUTCOME.c.row.between(first, last))
         .group_by(OUTCOME.c.verdict)
     )
-    return Tally.of(rows, dict(connection.execute(statement).all()))
+
+
+@lru_cache(maxsize=2)
+def _committing(*, is_granted: bool) -> sa.Update:
+    names = ("state", "waited_at", "round", *Verdict)
+    return (
+        sa.update(CHUNK)
+        .where(*claims.owned(claims.bound(is_granted=is_granted)))
+        .values(
+            worker=None,
+            lease_until=None,
+            **{n: sa.bindparam(f"to_{n}", type_=CHUNK.c[n].type) for n in names},
+        )
+    )
 
 
 def stored_tallies(connection: Connection, key: BatchKey) -> list[ChunkTally]:

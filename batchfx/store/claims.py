@@ -8,8 +8,8 @@ cancelled or taken over writes nothing. The lease only says when others may go o
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from operator import attrgetter
 from typing import Any
@@ -19,11 +19,18 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from batchfx.errors import LeaseLostError
-from batchfx.model.states import ACTIVE, CHUNK_MOVES, ChunkState
-from batchfx.store import access, lanes, switches
+from batchfx.model.states import CHUNK_MOVES, ChunkState
+from batchfx.store import access, queues, switches, turns
 from batchfx.store.bulk import kept
 from batchfx.store.engine import now_epoch
-from batchfx.store.schema import BATCH, CHUNK, PREPARATION, BatchKey, scope
+from batchfx.store.schema import (
+    BOUND_KEY,
+    CHUNK,
+    PREPARATION,
+    BatchKey,
+    named,
+    scope,
+)
 
 TRIES = 5  # failures of the system in one chunk; then it is dead
 LOSSES = 3  # workers that vanished with one chunk; then it is poison
@@ -90,8 +97,8 @@ def of_batch(
 
     Its preparation, or else a chunk. None when there is none, or a switch is off.
     """
-    taking = _taking_of_batch(key, worker, ttl, preparation=preparation)
-    taken = connection.execute(taking).all()
+    taking = _taking_of_batch(preparation=preparation)
+    taken = connection.execute(taking, named(key) | _given(worker, ttl, 1)).all()
     return _claim(taken[0], is_granted=False) if taken else None
 
 
@@ -101,6 +108,8 @@ def fair(
     importers: Collection[str],
     ttl: float,
     limit: int = 1,
+    *,
+    besides: frozenset[int] = frozenset(),
 ) -> list[Claim]:
     """Give *worker* up to *limit* units of the tenant whose turn it is.
 
@@ -110,19 +119,18 @@ def fair(
         importers: The importers that it has.
         ttl: Seconds until the claims run out unless they are renewed.
         limit: How many units it can take.
+        besides: Numbers of batches that it can't take.
 
     """
-    idle: list[str] = []
-    taken: Sequence[sa.Row[Any]] = []
-    for tenant in lanes.order(connection, worker):
-        for importer in lanes.importers(connection, worker, tenant, importers):
-            taking = _taking_of_lane(worker, tenant, importer, ttl, limit)
-            taken = taken or connection.execute(taking).all()
-        if taken:
-            break
-        idle.append(tenant)
-    costs = {row.tenant: [each.rows for each in taken] for row in taken[:1]}
-    lanes.settle(connection, costs, lanes.empty(connection, idle))
+    given = _given(worker, ttl, limit)
+    given |= {"besides": sorted(besides)} if besides else {}
+    taking = _taking_of_lane(has_besides=bool(besides))
+
+    def take(tenant: str, importer: str) -> turns.Rows:
+        names = {"of_tenant": tenant, "of_importer": importer}
+        return connection.execute(taking, given | names).all()
+
+    taken = turns.serve(connection, worker, importers, limit, take)
     return [_claim(row, is_granted=True) for row in taken]
 
 
@@ -267,6 +275,21 @@ def owned(claim: Claim) -> tuple[sa.ColumnElement[bool], ...]:
     )
 
 
+@lru_cache(maxsize=2)
+def bound(*, is_granted: bool) -> Claim:
+    """Return a claim of parameters in place of values, for a statement built once."""
+    values: dict[str, Any] = {
+        each.name: sa.bindparam(f"its_{each.name}") for each in fields(Claim)
+    }
+    return Claim(**values | {"key": BOUND_KEY, "is_granted": is_granted})
+
+
+def parameters(claim: Claim) -> dict[str, Any]:
+    """Return the values of what `bound` has in their place."""
+    own = {name: getattr(claim, name) for name in ("ordinal", "worker", "fence")}
+    return named(claim.key) | {f"its_{name}": value for name, value in own.items()}
+
+
 def lost(claim: Claim) -> LeaseLostError:
     """Return the error for a claim that is not its worker's any more."""
     what = "The preparation" if claim.is_preparation else f"Chunk {claim.ordinal}"
@@ -285,57 +308,36 @@ def backoff(count: int) -> float:
     return wait + random.uniform(0.0, wait / 4)  # noqa: S311 - nothing to guess
 
 
-def _waiting() -> sa.Select[Any]:
-    is_active = sa.exists().where(
-        BATCH.c.id == CHUNK.c.batch, BATCH.c.state.in_(sorted(ACTIVE))
-    )
-    return (
-        sa.select(CHUNK.c.batch, CHUNK.c.ordinal)
-        .where(CHUNK.c.state == ChunkState.QUEUED, is_active)
-        .with_for_update(of=CHUNK, skip_locked=True)
-    )
+# To build a statement takes longer than to run it, so these are built once.
 
 
-# To build these takes longer than to run them.
-@lru_cache(maxsize=256)
-def _taking_of_batch(
-    key: BatchKey, worker: str, ttl: float, *, preparation: bool
-) -> ReturningUpdate[Any]:
-    ordinal = CHUNK.c.ordinal
-    unit = ordinal == PREPARATION if preparation else ordinal != PREPARATION
-    is_on = switches.is_on(CHUNK.c.tenant, CHUNK.c.importer)
-    waiting = _waiting().where(CHUNK.c.batch == scope(key), unit, is_on)
-    return _taking(waiting.order_by(CHUNK.c.round, ordinal).limit(1), worker, ttl)
+@lru_cache(maxsize=2)
+def _taking_of_batch(*, preparation: bool) -> ReturningUpdate[Any]:
+    return _taking(queues.of_batch(preparation=preparation))
 
 
-@lru_cache(maxsize=4_096)
-def _taking_of_lane(
-    worker: str, tenant: str, importer: str, ttl: float, limit: int
-) -> ReturningUpdate[Any]:
-    # What was switched off or revoked since the lanes were read is not claimed.
-    names = sa.literal(tenant), sa.literal(importer)
-    waiting = _waiting().where(
-        CHUNK.c.tenant == tenant,
-        CHUNK.c.importer == importer,
-        access.is_allowed(worker, *names),
-        switches.is_on(*names),
-    )
-    order = (CHUNK.c[name] for name in ("priority", "batch", "round", "ordinal"))
-    return _taking(waiting.order_by(*order).limit(limit), worker, ttl)
+@lru_cache(maxsize=2)
+def _taking_of_lane(*, has_besides: bool) -> ReturningUpdate[Any]:
+    return _taking(queues.of_lane(has_besides=has_besides))
 
 
-def _taking(picked: sa.Select[Any], worker: str, ttl: float) -> ReturningUpdate[Any]:
+def _taking(queue: sa.Select[Any]) -> ReturningUpdate[Any]:
+    picked = queue.limit(sa.bindparam("at_most", type_=sa.Integer))
     return (
         sa.update(CHUNK)
         .where(_in(picked.cte("picked")), CHUNK.c.state == ChunkState.QUEUED)
         .values(
             state=CHUNK_MOVES["claim"].target,
-            worker=worker,
+            worker=queues.WORKER,
             fence=CHUNK.c.fence + 1,
-            lease_until=now_epoch() + ttl,
+            lease_until=now_epoch() + sa.bindparam("for_seconds", type_=sa.Float),
         )
         .returning(CHUNK.c.tenant, CHUNK.c.batch, *(CHUNK.c[name] for name in CLAIMED))
     )
+
+
+def _given(worker: str, ttl: float, limit: int) -> dict[str, Any]:
+    return {"for_worker": worker, "for_seconds": ttl, "at_most": limit}
 
 
 def _in(units: sa.CTE) -> sa.ColumnElement[bool]:

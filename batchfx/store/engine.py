@@ -46,6 +46,7 @@ __all__ = [
     "up_for",
     "upgrade",
     "version",
+    "written_once",
 ]
 
 # A frozen process holds its locks until it is idle for too long; who waits for them
@@ -53,6 +54,8 @@ __all__ = [
 IDLE_SECONDS = 120.0
 LOCK_SECONDS = 150.0
 CACHE_KIB = 16_384
+# While a file is kept, whose pages are written once and not read again.
+CACHE_KIB_OF_FILES = 1_024
 # Pages in the journal before they are copied into the database: a page of an index is
 # changed by one chunk after the other, and is so copied once for several of them.
 CHECKPOINT_PAGES = 16_000
@@ -269,6 +272,19 @@ def _require_new_enough(connection: Connection) -> None:
             f"batchfx needs {need} or a later one."
         )
         raise StoreError(message)
+
+
+@contextmanager
+def written_once(connection: Connection) -> Iterator[None]:
+    """Keep little in memory of what is written meanwhile: nobody reads it soon."""
+    if connection.dialect.name != "sqlite":
+        yield
+        return
+    connection.exec_driver_sql(f"PRAGMA cache_size = -{CACHE_KIB_OF_FILES}")
+    try:
+        yield
+    finally:
+        connection.exec_driver_sql(f"PRAGMA cache_size = -{CACHE_KIB}")
 
 
 def is_open(transaction: RootTransaction | None) -> bool:

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NoReturn
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
+from sqlalchemy.sql.dml import ReturningUpdate
 
 from batchfx.errors import NotFoundError
 from batchfx.model.events import ENDINGS, Event, EventKind
-from batchfx.model.states import BatchState
+from batchfx.model.states import BatchState, ChunkState
 from batchfx.store.engine import now_epoch
-from batchfx.store.schema import BATCH, EVENT, BatchKey, scope
+from batchfx.store.schema import BATCH, BOUND_KEY, CHUNK, EVENT, BatchKey, named, scope
 
 PROGRESS_EVERY = 0.25  # seconds between two of a batch, from whichever worker
 CLOCK_STEP = 60.0  # seconds ahead: the clock was set back since
@@ -37,6 +39,14 @@ class Bounds:
     has_ended: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """Whether more of a batch waits, and whether its progress may be published."""
+
+    is_queued: bool
+    is_due: bool
+
+
 def add(
     connection: Connection,
     key: BatchKey,
@@ -46,50 +56,60 @@ def add(
     """Write that *kind* has happened; return its number.
 
     Call it last in the transaction: from here to its end no other process can write an
-    event of the batch. *content* is plain JSON data.
+    event of the batch. *content* is plain JSON data. Progress is then not due for a
+    while.
 
     Raises:
         NotFoundError: The tenant has no such batch.
 
     """
-    counted = (
-        sa.update(BATCH)
-        .where(BATCH.c.id == scope(key))
-        .values(event_seq=BATCH.c.event_seq + 1)
-        .returning(BATCH.c.event_seq)
-    )
-    seq: int | None = connection.execute(counted).scalar_one_or_none()
+    counting = _counting(is_progress=kind is EventKind.PROGRESSED)
+    counted = connection.execute(counting, named(key))
+    seq: int | None = counted.scalar_one_or_none()
     if seq is None:
         _refuse(key)
-    values = {
-        "batch": key.number,
-        "seq": seq,
-        "at": now_epoch(),
-        "kind": kind,
-        "content": dict(content),
-    }
-    connection.execute(sa.insert(EVENT).values(**values))
+    values = {"batch": key.number, "seq": seq, "kind": kind, "content": dict(content)}
+    connection.execute(_adding(), values)
     return seq
 
 
-def may_publish(connection: Connection, key: BatchKey) -> bool:
-    """Tell whether to write how far the batch is now, and count it as written.
+@lru_cache(maxsize=2)
+def _counting(*, is_progress: bool) -> ReturningUpdate[Any]:
+    this = sa.update(BATCH).where(BATCH.c.id == scope(BOUND_KEY))
+    told = {"progress_at": now_epoch()} if is_progress else {}
+    counted = this.values(event_seq=BATCH.c.event_seq + 1, **told)
+    return counted.returning(BATCH.c.event_seq)
 
-    One statement decides for all processes, by the database's clock. What ends a batch
-    is written without asking, so the last event always comes.
+
+@lru_cache(maxsize=1)
+def _adding() -> sa.Insert:
+    return sa.insert(EVENT).values(at=now_epoch())
+
+
+def outlook(connection: Connection, key: BatchKey) -> Outlook:
+    """Return what is to be done for the batch now that a unit of it has ended.
+
+    While the batch is locked one statement decides for all processes, by the database's
+    clock, whether to write how far it is. What ends a batch is written without asking,
+    so the last event always comes.
     """
+    return Outlook(*connection.execute(_outlook(), named(key)).one())
+
+
+@lru_cache(maxsize=1)
+def _outlook() -> sa.Select[Any]:
+    queued = CHUNK.c.batch == scope(BOUND_KEY), CHUNK.c.state == ChunkState.QUEUED
+    due = BATCH.c.id == scope(BOUND_KEY), _is_due()
+    found: list[Any] = [sa.exists().where(*queued), sa.exists().where(*due)]
+    return sa.select(*found)
+
+
+def _is_due() -> sa.ColumnElement[bool]:
     now = now_epoch()
-    is_due = sa.or_(
+    return sa.or_(
         BATCH.c.progress_at <= now - PROGRESS_EVERY,
         BATCH.c.progress_at > now + CLOCK_STEP,
     )
-    taken = (
-        sa.update(BATCH)
-        .where(BATCH.c.id == scope(key), is_due)
-        .values(progress_at=now)
-        .returning(BATCH.c.id)
-    )
-    return connection.execute(taken).one_or_none() is not None
 
 
 def since(

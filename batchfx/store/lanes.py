@@ -2,13 +2,14 @@
 
 The tenant with the lowest virtual time is served next, and its time goes on by the rows
 it was given, divided by its weight: so each gets the part of the fleet that its weight
-says, whatever the length of its queue, and nobody waits while others are idle. The
-lane's row is read without a lock; to lock it would send other workers away empty.
+says, whatever the length of its queue, and nobody waits while others are idle.
+
+How claims go along them is `store.turns`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -19,10 +20,12 @@ from sqlalchemy.engine import Connection
 from batchfx.model.states import ChunkState
 from batchfx.store import access, switches
 from batchfx.store.inserts import insert_into
-from batchfx.store.schema import CHUNK, GRANT, LANE, SWITCH
+from batchfx.store.queues import TENANT, WORKER, Name, has_grant, is_off
+from batchfx.store.schema import CHUNK, LANE
 
 LEAST = 100  # rows that a unit counts for, however few it has
 LAG = 1_000_000.0  # rows by weight that a lane catches up at most
+READ_AHEAD = 16  # lanes that are read first; they are nearly always enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,55 +39,106 @@ class Lane:
     at_work: int
 
 
-def order(connection: Connection, worker: str) -> Iterator[str]:
-    """Yield the tenants with work that *worker* may serve, whose turn it is first.
+@dataclass(frozen=True, slots=True, order=True)
+class Turn:
+    """A lane's place in the order: the lowest one is served next.
 
-    Those at their cap come last: then they get only what would be idle.
+    *start* is where its virtual time goes on from: one that could not be served for
+    long, as while it was switched off, catches up `LAG` at most, and does not hold the
+    others up until it has.
     """
-    yield from connection.execute(_order(worker)).scalars().all()
+
+    is_full: bool  # at its cap: served only what would be idle
+    vtime: float
+    tenant: str
+    weight: float
+    start: float
+    is_again: bool = False  # put off once already
+
+    def after(self, cost: float) -> float:
+        """Return the virtual time after units of that cost."""
+        return self.start + cost / self.weight
 
 
-def importers(
-    connection: Connection, worker: str, tenant: str, names: Collection[str]
-) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Top:
+    """An importer whose units wait in a lane, and the rows of the first of them."""
+
+    importer: str
+    rows: int
+
+
+def order(connection: Connection, worker: str) -> Iterator[Turn]:
+    """Yield the lanes with work that *worker* may serve, whose turn it is first.
+
+    Those at their cap come last: then they get only what would be idle. What is at work
+    is counted only where some lane that may be first has a cap.
+    """
+    of_worker = {"for_worker": worker}
+    read = connection.execute(_order(READ_AHEAD, counts=False), of_worker).all()
+    if any(lane.cap is not None for lane in read):
+        read = connection.execute(_order(READ_AHEAD, counts=True), of_worker).all()
+    yield from map(_turn, read)
+    if len(read) == READ_AHEAD:
+        seen = {lane.tenant for lane in read}
+        every = connection.execute(_order(None, counts=True), of_worker).all()
+        yield from (_turn(lane) for lane in every if lane.tenant not in seen)
+
+
+def _turn(lane: sa.Row[Any]) -> Turn:
+    start = max(lane.vtime, lane.foremost - LAG)
+    return Turn(bool(lane.is_full), lane.vtime, lane.tenant, lane.weight, start)
+
+
+def tops(
+    connection: Connection, worker: str, tenant: str, names: Sequence[str]
+) -> list[Top]:
     """Return those of the importers *names* whose units wait, the most urgent first."""
     if not names:
         return []
-    tops = _tops(worker, tenant, tuple(sorted(names)))
-    return list(connection.execute(tops).scalars())
+    named = {f"importer_{number}": name for number, name in enumerate(names)}
+    of_lane = {"for_worker": worker, "of_tenant": tenant, **named}
+    return [Top(*row) for row in connection.execute(_tops(len(names)), of_lane)]
 
 
-def settle(
-    connection: Connection,
-    costs: Mapping[str, Sequence[int]],
-    idle: Collection[str],
+def promising(connection: Connection, names: Sequence[str]) -> frozenset[str]:
+    """Return the lanes noted as having work that have some of the importers *names*.
+
+    And those that have none at all, which is to be noted.
+    """
+    named = {f"importer_{number}": name for number, name in enumerate(names)}
+    return frozenset(connection.scalars(_promising(len(names)), named))
+
+
+def cost_of(rows: Sequence[int]) -> int:
+    """Return what a tenant is charged for units of so many rows each."""
+    return sum(max(LEAST, count) for count in rows)
+
+
+def reserve(connection: Connection, turn: Turn, cost: float) -> bool:
+    """Charge the lane, if it is as it was read and nobody is at it; never wait.
+
+    It is held until the transaction ends: whoever comes meanwhile passes it over.
+    """
+    values = {"of_tenant": turn.tenant, "as_read": turn.vtime, "to": turn.after(cost)}
+    return connection.execute(_reserving(), values).rowcount == 1
+
+
+def correct(connection: Connection, turn: Turn, cost: float) -> None:
+    """Let the lane, which was reserved, have been charged *cost*; 0: nothing at all."""
+    vtime = turn.after(cost) if cost else turn.vtime
+    connection.execute(_correcting(), {"of_tenant": turn.tenant, "to": vtime})
+
+
+def charge(
+    connection: Connection, tenant: str, cost: float, *, waits: bool = True
 ) -> None:
-    """Charge the lanes of *costs* for units of so many rows, and rest those *idle*.
+    """Charge the lane, which was not reserved.
 
-    The lanes are locked in the order of their tenants, so that two who do this at once
-    can't wait for each other.
+    Without *waits* it is left as it is if somebody is at it.
     """
-    for tenant in sorted({*costs, *idle}):
-        if tenant in costs:
-            charge(connection, tenant, costs[tenant])
-        else:
-            rest(connection, tenant)
-
-
-def charge(connection: Connection, tenant: str, rows: Sequence[int]) -> None:
-    """Let the tenant's virtual time go on by units of so many rows each.
-
-    One that could not be served for long, as while it was switched off, goes on from
-    `LAG` behind the others: it does not hold them up until it has caught up.
-    """
-    cost = sum(max(LEAST, count) for count in rows)
-    earliest = _foremost() - LAG
-    start = sa.case((LANE.c.vtime < earliest, earliest), else_=LANE.c.vtime)
-    connection.execute(
-        sa.update(LANE)
-        .where(LANE.c.tenant == tenant)
-        .values(vtime=start + cost / LANE.c.weight)
-    )
+    values = {"of_tenant": tenant, "cost": cost}
+    connection.execute(_charging(waits=waits), values)
 
 
 def wake(connection: Connection, tenant: str) -> None:
@@ -122,18 +176,15 @@ def empty(connection: Connection, tenants: Collection[str]) -> list[str]:
 
 
 def rest(connection: Connection, tenant: str) -> None:
-    """Note that the tenant has no work, if that is so.
+    """Note that the tenant has no work, if that is so and nobody is at its lane.
 
     The lane is locked before the units are looked for: whoever queues one notes it in
-    the lane afterwards, and so either is seen here or notes it after this.
+    the lane afterwards, and so either is seen here or notes it after this. One who is
+    at it now is not waited for: another lane may be held here.
     """
-    lane = sa.select(LANE.c.tenant).where(LANE.c.tenant == tenant).with_for_update()
-    connection.execute(lane)
-    connection.execute(
-        sa.update(LANE)
-        .where(LANE.c.tenant == tenant, ~_waits(tenant))
-        .values(has_work=sa.false())
-    )
+    this = {"of_tenant": tenant}
+    if connection.execute(_free(), this).first() is not None:
+        connection.execute(_resting(), this)
 
 
 def neglected(connection: Connection) -> list[str]:
@@ -156,12 +207,14 @@ def set_share(
     )
 
 
-def _waits(tenant: sa.ColumnElement[str] | str) -> sa.ColumnElement[bool]:
+def _waits(
+    tenant: sa.ColumnElement[str] | str, *which: sa.ColumnElement[bool]
+) -> sa.ColumnElement[bool]:
     # Ordered, so that it is looked for in the index even where most units are said to
     # be the tenant's.
     first = (
         sa.select(CHUNK.c.batch)
-        .where(CHUNK.c.tenant == tenant, CHUNK.c.state == ChunkState.QUEUED)
+        .where(CHUNK.c.tenant == tenant, CHUNK.c.state == ChunkState.QUEUED, *which)
         .order_by(CHUNK.c.importer, CHUNK.c.priority)
         .limit(1)
     )
@@ -195,59 +248,107 @@ def listing(connection: Connection) -> list[Lane]:
     return [Lane(*row) for row in connection.execute(statement)]
 
 
-# To build these takes longer than to run them.
-@lru_cache(maxsize=16)
-def _order(worker: str) -> sa.Select[Any]:
+# To build a statement takes longer than to run it, so each is built once.
+
+_FREE = LANE.alias("free")
+
+
+@lru_cache(maxsize=3)
+def _order(limit: int | None, *, counts: bool) -> sa.Select[Any]:
+    is_full: sa.ColumnElement[int] = _is_full() if counts else sa.literal_column("0")
+    columns = (LANE.c.vtime, LANE.c.tenant, LANE.c.weight, LANE.c.cap)
+    return (
+        sa.select(is_full.label("is_full"), *columns, _foremost().label("foremost"))
+        .where(
+            LANE.c.has_work,
+            access.is_present(WORKER),
+            has_grant("tenant", LANE.c.tenant),
+            ~is_off({"all": switches.EVERYTHING, "tenant": LANE.c.tenant}),
+        )
+        .order_by("is_full", LANE.c.vtime, LANE.c.tenant)
+        .limit(limit)
+    )
+
+
+def _is_full() -> sa.ColumnElement[int]:
     at_work = (
         sa.select(CHUNK.c.tenant, sa.func.count().label("number"))
         .where(CHUNK.c.state == ChunkState.LEASED)
         .group_by(CHUNK.c.tenant)
-        .subquery()
+        .cte("at_work")
+        .prefix_with("MATERIALIZED")  # counted once for all lanes
     )
-    is_full = sa.case((sa.func.coalesce(at_work.c.number, 0) >= LANE.c.cap, 1), else_=0)
-    return (
-        sa.select(LANE.c.tenant)
-        .outerjoin(at_work, at_work.c.tenant == LANE.c.tenant)
-        .where(LANE.c.has_work, _may_serve(worker), _is_on())
-        .order_by(is_full, LANE.c.vtime, LANE.c.tenant)
-    )
+    number = sa.select(at_work.c.number).where(at_work.c.tenant == LANE.c.tenant)
+    is_at_cap = sa.func.coalesce(number.scalar_subquery(), 0) >= LANE.c.cap
+    return sa.case((LANE.c.cap.is_(None), 0), (is_at_cap, 1), else_=0)
 
 
-@lru_cache(maxsize=4_096)
-def _tops(worker: str, tenant: str, names: tuple[str, ...]) -> sa.Select[Any]:
-    found = sa.union_all(*(_top(worker, tenant, name) for name in names)).subquery()
-    return sa.select(found.c.importer).order_by(found.c.priority, found.c.batch)
+@lru_cache(maxsize=64)
+def _tops(count: int) -> sa.Select[Any]:
+    names = (sa.bindparam(f"importer_{n}", type_=sa.String) for n in range(count))
+    found = sa.union_all(*map(_top, names)).subquery()
+    columns = sa.select(found.c.importer, found.c.rows)
+    return columns.order_by(found.c.priority, found.c.batch)
 
 
-def _top(worker: str, tenant: str, importer: str) -> sa.Select[Any]:
+@lru_cache(maxsize=64)
+def _promising(count: int) -> sa.Select[Any]:
+    names = (sa.bindparam(f"importer_{n}", type_=sa.String) for n in range(count))
+    of_some = [_waits(LANE.c.tenant, CHUNK.c.importer == name) for name in names]
+    some = sa.or_(*of_some, ~_waits(LANE.c.tenant))
+    return sa.select(LANE.c.tenant).where(LANE.c.has_work, some)
+
+
+def _top(importer: sa.ColumnElement[str]) -> sa.Select[Any]:
     first = (
-        sa.select(CHUNK.c.importer, CHUNK.c.priority, CHUNK.c.batch)
+        sa.select(CHUNK.c.importer, CHUNK.c.priority, CHUNK.c.batch, CHUNK.c.rows)
         .where(
-            CHUNK.c.tenant == tenant,
+            CHUNK.c.tenant == TENANT,
             CHUNK.c.importer == importer,
             CHUNK.c.state == ChunkState.QUEUED,
-            access.is_allowed(worker, sa.literal(tenant), sa.literal(importer)),
-            switches.is_on(sa.literal(tenant), sa.literal(importer)),
+            has_grant("importer", importer),
+            ~is_off({"importer": importer}),
         )
-        .order_by(CHUNK.c.priority, CHUNK.c.batch)
+        .order_by(CHUNK.c.priority, CHUNK.c.batch, CHUNK.c.round, CHUNK.c.ordinal)
         .limit(1)
         .subquery()
     )
     return sa.select(first)
 
 
-def _may_serve(worker: str) -> sa.ColumnElement[bool]:
-    return sa.exists().where(
-        GRANT.c.worker == worker,
-        GRANT.c.kind == "tenant",
-        GRANT.c.name.in_([LANE.c.tenant, "*"]),
-    )
+@lru_cache(maxsize=1)
+def _reserving() -> sa.Update:
+    as_read = _FREE.c.vtime == sa.bindparam("as_read", type_=sa.Float)
+    return _setting(_free(as_read).scalar_subquery())
 
 
-def _is_on() -> sa.ColumnElement[bool]:
-    """Return whether neither everything nor the lane's tenant is switched off."""
-    is_about = sa.or_(
-        SWITCH.c.scope == "all",
-        sa.and_(SWITCH.c.scope == "tenant", SWITCH.c.name == LANE.c.tenant),
-    )
-    return ~sa.exists().where(SWITCH.c.is_off, is_about)
+@lru_cache(maxsize=1)
+def _correcting() -> sa.Update:
+    return _setting(TENANT)
+
+
+def _setting(tenant: Name) -> sa.Update:
+    to = sa.bindparam("to", type_=sa.Float)
+    return sa.update(LANE).where(LANE.c.tenant == tenant).values(vtime=to)
+
+
+@lru_cache(maxsize=2)
+def _charging(*, waits: bool) -> sa.Update:
+    earliest = _foremost() - LAG
+    start = sa.case((LANE.c.vtime < earliest, earliest), else_=LANE.c.vtime)
+    cost = sa.bindparam("cost", type_=sa.Float)
+    tenant: Name = TENANT if waits else _free().scalar_subquery()
+    lane = sa.update(LANE).where(LANE.c.tenant == tenant)
+    return lane.values(vtime=start + cost / LANE.c.weight)
+
+
+@lru_cache(maxsize=1)
+def _resting() -> sa.Update:
+    lane = sa.update(LANE).where(LANE.c.tenant == TENANT, ~_waits(TENANT))
+    return lane.values(has_work=sa.false())
+
+
+def _free(*conditions: sa.ColumnElement[bool]) -> sa.Select[tuple[str]]:
+    """Return the lane's tenant, locked; nothing where somebody is at it."""
+    lane = sa.select(_FREE.c.tenant).where(_FREE.c.tenant == TENANT, *conditions)
+    return lane.with_for_update(skip_locked=True)

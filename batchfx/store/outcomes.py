@@ -15,6 +15,7 @@ from sqlalchemy.engine import Connection
 from batchfx.model.issues import Issue, Level, Phase
 from batchfx.model.verdicts import TERMINAL, Outcome, Verdict
 from batchfx.store import bulk
+from batchfx.store.revisions import decided_by_persons
 from batchfx.store.schema import DUPLICATE, ISSUE, OUTCOME, BatchKey, scope
 
 AS_IT_IS = ("row", "field", "code", "message", "value", "suggestion", "detail")
@@ -201,14 +202,29 @@ def file_issues(
     return [_issue(row) for row in connection.execute(statement)]
 
 
+def forget_notes(connection: Connection, key: BatchKey, codes: Collection[str]) -> None:
+    """Delete what was noticed about the file as a whole by one of the *codes*."""
+    connection.execute(
+        sa.delete(ISSUE).where(
+            ISSUE.c.batch == scope(key), ISSUE.c.row.is_(None), ISSUE.c.code.in_(codes)
+        )
+    )
+
+
 def groups(connection: Connection, key: BatchKey) -> Iterator[IssueGroup]:
-    """Yield the issues by cause, the most frequent first."""
+    """Yield the issues by cause, the most frequent first.
+
+    Those of rows that a person has decided count no more.
+    """
     alike = (ISSUE.c.level, ISSUE.c.phase, ISSUE.c.field, ISSUE.c.code, ISSUE.c.cause)
     counted = (
         sa.select(
             *alike, sa.func.count().label("number"), sa.func.min(ISSUE.c.id).label("id")
         )
-        .where(ISSUE.c.batch == scope(key))
+        .where(
+            ISSUE.c.batch == scope(key),
+            sa.or_(ISSUE.c.row.is_(None), ISSUE.c.row.not_in(decided_by_persons(key))),
+        )
         .group_by(*alike)
         .subquery()
     )

@@ -46,13 +46,22 @@ def chunks_after(
 
 
 def rows_of_verdict(
-    connection: Connection, key: BatchKey, first_row: int, last_row: int, verdict: str
+    connection: Connection,
+    key: BatchKey,
+    span: tuple[int, int],
+    verdict: str,
+    most: int | None = None,
 ) -> Sequence[int]:
-    """Return the rows of the range that have the *verdict*."""
-    statement = sa.select(OUTCOME.c.row).where(
-        OUTCOME.c.batch == scope(key),
-        OUTCOME.c.row.between(first_row, last_row),
-        OUTCOME.c.verdict == verdict,
+    """Return the first rows from one to another that have the *verdict*, in order."""
+    statement = (
+        sa.select(OUTCOME.c.row)
+        .where(
+            OUTCOME.c.batch == scope(key),
+            OUTCOME.c.row.between(*span),
+            OUTCOME.c.verdict == verdict,
+        )
+        .order_by(OUTCOME.c.row)
+        .limit(most)
     )
     return connection.execute(statement).scalars().all()
 

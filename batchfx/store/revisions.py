@@ -106,6 +106,25 @@ def excluded_among(
     return found
 
 
+def settled_among(
+    connection: Connection, key: BatchKey, rows: Collection[int]
+) -> set[int]:
+    """Return those of *rows* that a person has excluded or approved."""
+    found: set[int] = set()
+    for part in bulk.slices(rows):
+        statement = decided_by_persons(key).where(REVISION.c.row.in_(part))
+        found.update(connection.execute(statement).scalars())
+    return found
+
+
+def decided_by_persons(key: BatchKey) -> sa.Select[Any]:
+    """Return what finds the rows that a person has excluded or approved."""
+    return sa.select(REVISION.c.row).where(
+        REVISION.c.batch == scope(key),
+        REVISION.c.action.in_((Action.EXCLUDED, Action.APPROVED)),
+    )
+
+
 def versions(
     connection: Connection, key: BatchKey, rows: Collection[int]
 ) -> dict[int, int]:
@@ -124,20 +143,36 @@ def versions(
 def of_row(connection: Connection, key: BatchKey, row: int) -> list[Revised]:
     """Return every version of a row, the oldest first."""
     statement = (
-        sa.select(
-            REVISION.c.version,
-            REVISION.c.action,
-            REVISION.c.origin,
-            REVISION.c.made_at,
-            REVISION.c.cells,
-        )
+        _revised()
         .where(REVISION.c.batch == scope(key), REVISION.c.row == row)
         .order_by(REVISION.c.version)
     )
-    return [
-        Revised(version, Action(action), origin, made_at, decoded(cells))
-        for version, action, origin, made_at, cells in connection.execute(statement)
-    ]
+    return [_read(each) for _, *each in connection.execute(statement)]
+
+
+def newest(
+    connection: Connection, key: BatchKey, rows: Collection[int]
+) -> dict[int, Revised]:
+    """Return the newest version of each of *rows* that was ever changed."""
+    found: dict[int, list[Any]] = {}
+    for part in bulk.slices(rows):
+        statement = (
+            _revised()
+            .where(REVISION.c.batch == scope(key), REVISION.c.row.in_(part))
+            .order_by(REVISION.c.row, REVISION.c.version)
+        )
+        found.update({row: each for row, *each in connection.execute(statement)})
+    return {row: _read(each) for row, each in found.items()}
+
+
+def _revised() -> sa.Select[Any]:
+    columns = ("row", "version", "action", "origin", "made_at", "cells")
+    return sa.select(*(REVISION.c[name] for name in columns))
+
+
+def _read(columns: Sequence[Any]) -> Revised:
+    version, action, origin, made_at, cells = columns
+    return Revised(version, Action(action), origin, made_at, decoded(cells))
 
 
 def latest(

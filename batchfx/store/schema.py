@@ -55,6 +55,8 @@ BATCH = sa.Table(
     sa.Column("given", sa.JSON, nullable=False, default=dict),
     # How columns are written, as far as their values decided it, by field.
     sa.Column("notations", sa.JSON, nullable=False, default=dict),
+    # What it needs of its importer, as that was when it was begun: `model.versions`.
+    sa.Column("version", sa.JSON(none_as_null=True)),
     sa.Column("chunk_size", sa.Integer, nullable=False),
     sa.Column("dry_run", sa.Boolean, nullable=False),
     sa.Column("max_error_rate", sa.Float),  # 0 to 1
@@ -281,7 +283,8 @@ WORKER = sa.Table(
     sa.Column("seen_at", sa.Float, nullable=False),
     sa.Column("expires_at", sa.Float, nullable=False),  # of its right to work
     sa.Column("ended_at", sa.Float),
-    # Names of importers; null until its first handler has said which there are.
+    # The version of each importer by its name, null where that can't work; null until
+    # its first handler has said which there are.
     sa.Column("installed", sa.JSON(none_as_null=True)),
     sqlite_with_rowid=False,
 )
@@ -327,6 +330,20 @@ EFFECT = sa.Table(
     _one_of("state", EffectState),
     sqlite_with_rowid=False,
 )
+
+
+def _parameters(**types: type[Any]) -> dict[str, Any]:
+    return {name: sa.bindparam(f"its_{name}", type_=of) for name, of in types.items()}
+
+
+# Parameters in place of a key, for statements that are built once: to build one takes
+# longer than to run it.
+BOUND_KEY = BatchKey(*_parameters(tenant=sa.String, batch=sa.Integer).values())
+
+
+def named(key: BatchKey) -> dict[str, Any]:
+    """Return the values of the parameters in `BOUND_KEY`."""
+    return {"its_tenant": key.tenant, "its_batch": key.number}
 
 
 @lru_cache(maxsize=256)  # a dozen statements a chunk name it

@@ -12,7 +12,7 @@ from typing import BinaryIO
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from batchfx.store.engine import Store
+from batchfx.store.engine import Store, written_once
 from batchfx.store.schema import SOURCE, BatchKey, scope
 
 PIECE = 1 << 20  # bytes
@@ -21,10 +21,11 @@ PIECE = 1 << 20  # bytes
 def add(connection: Connection, key: BatchKey, source: BinaryIO) -> None:
     """Keep everything that *source* still holds."""
     ordinal = 0
-    while content := source.read(PIECE):
-        values = {"batch": key.number, "ordinal": ordinal, "content": content}
-        connection.execute(sa.insert(SOURCE), values)
-        ordinal += 1
+    with written_once(connection):
+        while content := source.read(PIECE):
+            values = {"batch": key.number, "ordinal": ordinal, "content": content}
+            connection.execute(sa.insert(SOURCE), values)
+            ordinal += 1
 
 
 def remove(connection: Connection, key: BatchKey) -> None:

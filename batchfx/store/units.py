@@ -38,8 +38,6 @@ class DeadUnit:
     age: float
 
 
-RECENT = 3_600.0  # seconds since its end in which a batch's units may be astray
-
 # States that a unit comes to while its batch is moved by somebody else.
 MOVING = frozenset({ChunkState.QUEUED, ChunkState.LEASED, ChunkState.RETRYING})
 
@@ -228,22 +226,39 @@ def _astray(state: ChunkState, batch_states: Sequence[BatchState]) -> sa.Select[
     Those that wait are many, so they are looked for by their batch; of the others there
     are few, and each state of theirs has an index.
     """
-    batch: sa.ColumnElement[int] = CHUNK.c.batch
-    conditions = [CHUNK.c.state == state]
+    is_theirs: sa.ColumnElement[bool]
     if state is ChunkState.QUEUED:
-        is_recent = sa.or_(
-            BATCH.c.state == BatchState.PAUSED,
-            BATCH.c.ended_at > now_epoch() - RECENT,
-        )
-        conditions.append(is_recent)
+        waiting = _with_queued()
+        ended = sa.select(BATCH.c.id).join(waiting, waiting.c.batch == BATCH.c.id)
+        is_theirs = CHUNK.c.batch.in_(ended.where(BATCH.c.state.in_(batch_states)))
     else:
-        batch = batch + 0
+        is_theirs = sa.exists().where(
+            BATCH.c.id == CHUNK.c.batch + 0, BATCH.c.state.in_(batch_states)
+        )
     return (
         sa.select(CHUNK.c.tenant, CHUNK.c.batch, CHUNK.c.ordinal)
-        .join(BATCH, BATCH.c.id == batch)
-        .where(BATCH.c.state.in_(batch_states), *conditions)
+        .where(CHUNK.c.state == state, is_theirs)
         .with_for_update(of=CHUNK, skip_locked=True)
     )
+
+
+def _with_queued() -> sa.CTE:
+    """Return as SQL the batches that have units waiting.
+
+    From one to the next by their index, so that it doesn't matter how many units wait.
+    """
+    first = sa.select(sa.func.min(CHUNK.c.batch).label("batch")).where(
+        CHUNK.c.state == ChunkState.QUEUED
+    )
+    found = first.cte("waiting_batch", recursive=True)
+    unit = CHUNK.alias("further_unit")
+    following = (
+        sa.select(sa.func.min(unit.c.batch))
+        .where(unit.c.state == ChunkState.QUEUED, unit.c.batch > found.c.batch)
+        .correlate(found)
+        .scalar_subquery()
+    )
+    return found.union_all(sa.select(following).where(found.c.batch.is_not(None)))
 
 
 def _set_state(connection: Connection, name: str, units: Sequence[Any]) -> None:

@@ -132,7 +132,7 @@ def test_what_is_dead_is_shown_and_revived(waiting: Shell) -> None:
 
 def test_nothing_is_revived_where_nothing_is_dead(waiting: Shell) -> None:
     ran = waiting.run("revive", "1", "--chunk", "7")
-    assert (ran.code, ran.out) == (2, "")
+    assert (ran.code, ran.out) == (1, "")
     assert ran.err.startswith(
         "Error: Nothing of batch 1 is dead. 'batchfx dead' lists what is.\n"
     )

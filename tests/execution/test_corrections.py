@@ -24,6 +24,8 @@ from batchfx import (
 )
 from batchfx.errors import SourceError, UsageError
 from batchfx.execution import views
+from batchfx.execution.corrections import CODES
+from batchfx.execution.downloads import faulty_rows
 from tests.execution.test_imports import people, run, stored, verdicts
 from tests.oracle import check_batch
 from tests.people import Base
@@ -84,7 +86,7 @@ def test_a_terminal_row_is_left_alone_and_that_is_said(
     (warning,) = again.file_issues
     assert warning.code == "correction_of_finished_row"
     assert warning.message == (
-        "corrected.csv: 1 rows (2) belong to finished rows; they were left out."
+        "corrected.csv: 1 row (2) belongs to a finished row; it was left out."
     )
 
 
@@ -289,5 +291,105 @@ def test_a_file_that_corrects_nothing_by_its_key_is_refused(
 
 def test_a_file_that_names_no_rows_is_told_how_to(store: Store, tmp_path: Path) -> None:
     report = run(store, CONTENT)
-    with pytest.raises(UsageError, match="Give it a column 'row' with the numbers"):
+    with pytest.raises(UsageError, match="Give it a column 'row' with their numbers"):
         correct(store, report, tmp_path, "Name,Age\nBen,1\n")
+
+
+def test_full_width_signs_are_guarded_and_come_back_as_they_were(
+    store: Store, tmp_path: Path
+) -> None:
+    names = ["\uff1d1+1", "\uff0b1", "\uff0d1", "\uff201"]
+    report = run(store, people(*(f"{name[0]}{name},{name},x" for name in names)))
+    path = tmp_path / "faulty.csv"
+    path.write_bytes(b"".join(faulty_rows(store, report.key, "csv")))
+    text = path.read_text("utf-8-sig")
+    assert all(f'"\'{name}"' in text for name in names)
+
+    path.write_text(text.replace('"x"', '"5"'), "utf-8")
+    again = rerun(store, report.key, path)
+
+    assert again.file_issues == ()
+    assert sorted(name for _, name, _ in stored(store)) == sorted(names)
+
+
+@pytest.mark.parametrize("written", ["3", " 3 ", "3.0", "3,00", "003"])
+def test_a_spreadsheets_way_to_write_a_rows_number_names_it(
+    store: Store, tmp_path: Path, written: str
+) -> None:
+    report = run(store, CONTENT)
+    again = correct(store, report, tmp_path, f'row,Age\n"{written}",2\n')
+
+    assert again.file_issues == ()
+    assert ("B", "Ben", 2) in stored(store)
+
+
+@pytest.mark.parametrize("written", ["3.5", "-3", str(2**31), "9" * 5_000, "x"])
+def test_what_is_no_number_of_a_row_is_told(
+    store: Store, tmp_path: Path, written: str
+) -> None:
+    report = run(store, CONTENT)
+    again = correct(store, report, tmp_path, f"row,Age\n3,2\n{written},7\n")
+
+    (warning,) = again.file_issues
+    assert warning.code == "correction_of_unknown_row"
+    assert warning.message == (
+        "corrected.csv: 1 row (3) belongs to no row of the batch; it was left out."
+    )
+
+
+def test_a_column_that_the_batch_has_itself_is_no_surprise(
+    store: Store, tmp_path: Path
+) -> None:
+    report = run(store, b"Code,Name,Age,Remark,,Note\nA,Ann,x,hello,a,b\n")
+    path = tmp_path / "faulty.csv"
+    text = b"".join(faulty_rows(store, report.key, "csv")).decode("utf-8-sig")
+    path.write_text(text.replace('"x"', '"5"'), "utf-8")
+
+    again = rerun(store, report.key, path)
+
+    assert [each.code for each in again.file_issues if each.code in CODES] == []
+    assert again.tally.created == 1
+
+
+def test_notes_of_earlier_corrections_do_not_pile_up(
+    store: Store, tmp_path: Path
+) -> None:
+    report = run(store, people("A,Ann,1", "B,Ben,x"))
+    for column in ("Shoe", "Hat", "Coat"):
+        report = correct(store, report, tmp_path, f"row,Age,{column}\n3,2,1\n")
+        told = [each.message for each in report.file_issues if each.code in CODES]
+        assert told[-1] == (
+            f"corrected.csv: '{column}' corrects nothing, the batch has no such "
+            "field; it was left out."
+        )
+        assert len(told) == (1 if column == "Shoe" else 2)  # its row is finished then
+    assert report.tally.all_well
+
+
+def test_news_of_a_check_are_checked_and_not_imported(
+    store: Store, tmp_path: Path
+) -> None:
+    report = run(store, people("A,Ann,1", "B,Ben,x", "C,Cy,y"), dry_run=True)
+    again = correct(store, report, tmp_path, "row,Age\n3,2\n")
+    assert (again.batch.state, again.batch.dry_run) == ("checked", True)
+    assert (again.tally.pending, again.tally.invalid) == (2, 1)
+    again = rerun(store, report.key, settings={"null_tokens": ["y"]})
+    assert again.batch.state == "checked"
+    assert stored(store) == []
+
+    again = rerun(store, report.key)
+
+    assert (again.batch.state, again.batch.dry_run) == ("completed", False)
+    assert stored(store) == [("A", "Ann", 1), ("B", "Ben", 2)]
+    again = correct(store, report, tmp_path, "row,Age\n4,3\n")
+    assert again.tally.created == 3
+    check_batch(store, report.key)
+
+
+def test_a_correction_may_be_imported_at_once_where_that_is_said(
+    store: Store, tmp_path: Path
+) -> None:
+    report = run(store, people("A,Ann,1", "B,Ben,x"), dry_run=True)
+    path = tmp_path / "corrected.csv"
+    path.write_text("row,Age\n3,2\n")
+    assert rerun(store, report.key, path, dry_run=False).tally.created == 2

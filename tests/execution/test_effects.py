@@ -57,6 +57,15 @@ class Order(BaseModel):
     amount: int = 10
 
 
+def time_out() -> str:
+    raise TimeoutError
+
+
+def refuse() -> str:
+    code = "no_credit"
+    raise Invalid(code, "Pay first.")
+
+
 class World:
     """What is outside: it keeps every call, and fails where a test says so."""
 
@@ -96,6 +105,15 @@ class Repeating(Charging):
 
     name = "repeating"
     is_idempotent = True
+
+
+class Reconciling(Charging):
+    """The same where the far side can be asked what it has."""
+
+    name = "reconciling"
+
+    def reconcile_charge(self, key: str) -> Any:
+        return self.world.call(f"asked {key}")
 
 
 @pytest.fixture
@@ -263,14 +281,10 @@ def test_a_refusal_is_kept_and_makes_the_row_invalid(
     assert kept(store) == [("charge:a", "refused")]
 
 
-def _time_out() -> str:
-    raise TimeoutError
-
-
 def test_no_answer_leaves_the_row_unknown_and_is_not_tried_again(
     store: Store, claim: Claim, world: World
 ) -> None:
-    world.answers["charge:a"] = _time_out
+    world.answers["charge:a"] = time_out
     first = run(store, claim, Charging(world), Order(code="a"), Order(code="b"))
     again = run(store, claim, Charging(world), Order(code="a"))
 
@@ -285,7 +299,7 @@ def test_no_answer_leaves_the_row_unknown_and_is_not_tried_again(
 def test_where_the_far_side_knows_its_keys_it_is_asked_again(
     store: Store, claim: Claim, world: World
 ) -> None:
-    world.answers["charge:a"] = _time_out
+    world.answers["charge:a"] = time_out
     first = run(store, claim, Repeating(world), Order(code="a"))
     del world.answers["charge:a"]
     again = run(store, claim, Repeating(world), Order(code="a"))
@@ -321,6 +335,82 @@ def test_what_the_same_worker_left_claimed_in_its_chunk_is_not_waited_for(
     decision = run(store, claim, Repeating(world), Order(code="a"))
 
     assert (verdicts(decision), world.calls) == ([CREATED], ["charge:a"])
+
+
+@pytest.mark.parametrize("state", [EffectState.CLAIMED, EffectState.UNKNOWN])
+@pytest.mark.parametrize(
+    ("answer", "verdict", "calls", "ended"),
+    [
+        (lambda: "found there", CREATED, [], "done"),
+        (lambda: None, CREATED, ["charge:a"], "done"),
+        (refuse, INVALID, [], "refused"),
+        (time_out, UNKNOWN, [], "unknown"),
+        (lambda: {1, 2}, FAILED, [], "done"),
+    ],
+)
+def test_what_a_dead_worker_had_claimed_is_asked_for_before_it_is_done_again(
+    store: Store,
+    claim: Claim,
+    world: World,
+    *,
+    state: EffectState,
+    answer: Callable[[], Any],
+    verdict: Verdict,
+    calls: list[str],
+    ended: str,
+) -> None:
+    enter(store, claim, "charge:a", state=state)
+    world.answers["asked charge:a"] = answer
+    decision = run(store, claim, Reconciling(world), Order(code="a"), Order(code="b"))
+
+    assert verdicts(decision) == [verdict, CREATED]
+    assert world.calls == ["asked charge:a", *calls, "charge:b"]
+    assert kept(store) == [("charge:a", ended), ("charge:b", "done")]
+    if verdict is CREATED:
+        assert sales(store)[0] == (
+            "a",
+            "receipt of charge:a" if calls else "found there",
+        )
+
+
+def test_no_answer_is_asked_for_in_the_next_attempt_and_not_before(
+    store: Store, claim: Claim, world: World
+) -> None:
+    world.answers["charge:a"] = time_out
+    first = run(store, claim, Reconciling(world), Order(code="a"))
+    assert (verdicts(first), world.calls) == ([UNKNOWN], ["charge:a"])
+    world.answers["asked charge:a"] = lambda: "it had happened"
+    second = run(store, claim, Reconciling(world), Order(code="a"))
+
+    assert (verdicts(second), world.calls[1:]) == ([CREATED], ["asked charge:a"])
+    assert sales(store) == [("a", "it had happened")]
+
+
+def test_what_is_switched_off_is_not_asked_for(
+    store: Store, claim: Claim, world: World
+) -> None:
+    enter(store, claim, "charge:a")
+    with store.write() as connection:
+        switches.turn(
+            connection, SwitchScope.EFFECT, "charge", is_off=True, reason="", who="ann"
+        )
+    with pytest.raises(EffectHeldError):
+        run(store, claim, Reconciling(world), Order(code="a"))
+    assert (world.calls, kept(store)) == ([], [("charge:a", "claimed")])
+
+
+def test_what_asks_how_an_effect_ended_is_declared_so_that_it_can_work() -> None:
+    def ask(self: Any, key: str) -> None:
+        del self, key
+
+    def odd(self: Any) -> None:
+        del self
+
+    with pytest.raises(DeclarationError, match=r"write reconcile_mail\(self, key\)"):
+        type("Odd", (Charging,), {"reconcile_mail": odd, "name": "odd"})
+    values = {"reconcile_mail": ask, "effects": False, "name": "odd"}
+    with pytest.raises(DeclarationError, match="reconcile_mail is for an importer"):
+        type("Odd", (Charging,), values)
 
 
 @pytest.mark.parametrize("importer", [Charging, Repeating])
@@ -418,7 +508,7 @@ def test_a_row_goes_on_from_what_a_person_found_out(
     store: Store, claim: Claim, *, happened: bool, calls: int, receipt: str
 ) -> None:
     world = World()
-    world.answers["charge:a"] = _time_out
+    world.answers["charge:a"] = time_out
     run(store, claim, Charging(world), Order(code="a"))
     with store.write() as connection:
         connection.execute(sa.update(CHUNK).values(worker="w3"))

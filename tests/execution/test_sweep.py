@@ -9,11 +9,12 @@ import pytest
 import sqlalchemy as sa
 
 from batchfx.execution.sweep import Swept, sweep
+from batchfx.model.access import FOREVER, Identity
 from batchfx.model.events import EventKind
 from batchfx.model.states import BatchState, ChunkState
-from batchfx.store import batches, claims, events, lanes
+from batchfx.store import access, batches, claims, events, lanes
 from batchfx.store.engine import Store, now_epoch, open_store
-from batchfx.store.schema import BATCH, CHUNK, EVENT, LANE, BatchKey
+from batchfx.store.schema import BATCH, CHUNK, EVENT, LANE, WORKER, BatchKey
 from tests.store.entered import a_batch, a_chunk, change
 
 HELD, QUEUED, LEASED, RETRYING, DONE, DEAD, CANCELLED = ChunkState
@@ -206,3 +207,16 @@ def test_many_that_sweep_at_once_mend_everything_once(on_postgresql: Store) -> N
         )
     assert counts == newest
     assert told(store, done) == [("completed", None)]
+
+
+def test_workers_that_vanished_days_ago_are_forgotten(store: Store) -> None:
+    identity = Identity("w", frozenset({"*"}), frozenset({"*"}), FOREVER)
+    with store.write() as connection:
+        for name in ("gone", "here"):
+            access.enter(connection, name, identity, "1")
+        gone = sa.update(WORKER).where(WORKER.c.id == "gone")
+        connection.execute(gone.values(seen_at=now_epoch() - 90_000))
+    assert sweep(store) == Swept(forgotten=1)
+    assert not Swept(forgotten=1).has_work
+    with store.read() as connection:
+        assert list(connection.scalars(sa.select(WORKER.c.id))) == ["here"]

@@ -39,7 +39,7 @@ def enter(store: Store, worker: str, tenant: str, *installed: str) -> None:
     with store.write() as connection:
         access.enter(connection, worker, identity, "1")
         if installed:
-            access.seen(connection, worker, installed)
+            access.seen(connection, worker, dict.fromkeys(installed))
 
 
 def turn(store: Store, scope: SwitchScope, name: str, *, is_off: bool) -> None:

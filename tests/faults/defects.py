@@ -16,7 +16,16 @@ from batchfx.execution import sweep as sweeping
 from batchfx.execution.holdings import Holdings
 from batchfx.execution.process_trees import Tree
 from batchfx.execution.worker import Worker
-from batchfx.store import claims, engine, events, lanes, migrations, schema, triggers
+from batchfx.store import (
+    claims,
+    engine,
+    events,
+    lanes,
+    migrations,
+    schema,
+    triggers,
+    turns,
+)
 from batchfx.store.engine import now_epoch
 from batchfx.store.schema import BATCH, CHUNK, EVENT, LANE, WORKER, scope
 
@@ -141,23 +150,22 @@ def failed_claim_counts() -> None:
     """Work on what was picked, whether or not it was got."""
 
     def made(real: Callable[..., Any]) -> Callable[..., Any]:
-        def take(connection: Any, picked: Any, worker: str, ttl: float) -> Any:
-            found = connection.execute(
-                picked.with_for_update(read=True, key_share=True)
-            ).all()
-            if not found:
-                return []
-            (batch, ordinal) = found[0]
-            this = (CHUNK.c.batch == batch, CHUNK.c.ordinal == ordinal)
-            chosen = sa.select(CHUNK.c.batch, CHUNK.c.ordinal).where(*this)
-            real(connection, chosen, worker, ttl)
+        def serve(connection: Any, *rest: Any) -> Any:
+            is_queued = CHUNK.c.state == "queued"
+            unit = (CHUNK.c.batch, CHUNK.c.ordinal)
+            first = sa.select(*unit).where(is_queued).order_by(*unit).limit(1)
+            picked = connection.execute(first).first()
+            got = real(connection, *rest)
+            if picked is None or not got:
+                return got
             names = (CHUNK.c[name] for name in claims.CLAIMED)
-            whole = sa.select(CHUNK.c.tenant, CHUNK.c.batch, *names).where(*this)
-            return connection.execute(whole).all()
+            whole = sa.select(CHUNK.c.tenant, CHUNK.c.batch, *names)
+            this = sa.tuple_(*unit) == sa.tuple_(*picked)
+            return connection.execute(whole.where(this).with_for_update()).all()
 
-        return take
+        return serve
 
-    replace(claims, "_take", made)
+    replace(turns, "serve", made)
 
 
 def event_number_read() -> None:

@@ -17,14 +17,16 @@ from batchfx.execution.run import run_claim
 from batchfx.execution.settlements import Breakdown, Loss, Release, Settlement, settle
 from batchfx.execution.sweep import sweep
 from batchfx.model.events import EventKind
-from batchfx.store import claims
+from batchfx.store import claims, effects
 from batchfx.store.claims import CLAIMED, Claim
 from batchfx.store.engine import Store
 from batchfx.store.schema import CHUNK
+from tests.faults import payments
 from tests.faults.worlds import (
     BROKE,
     GOOD,
     ROWS,
+    TENANT,
     WORKER,
     claim,
     drain,
@@ -50,6 +52,8 @@ class Operation:
         is_repeated: A person or a program whose process died does it once more; what a
             worker was at is left to the others.
         ends: The state that the batch comes to in the end.
+        finish: Brings the database to its end and judges it, where that is another
+            one than that of people.
 
     """
 
@@ -57,6 +61,7 @@ class Operation:
     work: Work
     is_repeated: bool = False
     ends: str = "completed"
+    finish: Callable[[Store], None] | None = None
 
 
 def held(store: Store, ordinal: int = 0) -> Claim:
@@ -109,6 +114,45 @@ def of_batch(work: Callable[[Store, BatchKey], object]) -> Work:
     return lambda store: work(store, the_batch(store))
 
 
+def abandon(store: Store) -> object:
+    """Mark what a dead worker left as unknown."""
+    with store.write() as connection:
+        return effects.abandon(connection, 10)
+
+
+def settle_effects(store: Store) -> None:
+    """Say what has become of what a dead worker left."""
+    payments.settle_all(store, TENANT)
+
+
+def finish_payments(store: Store) -> None:
+    """Bring the payments to their end, with a person where one is needed."""
+    payments.check(store)
+    drain(store)
+    payments.check(store)
+    ended = report(store, the_batch(store))
+    assert ended.batch.state == "completed"
+    open_ones = [name for name, (s, _) in payments.states(store).items() if s != "done"]
+    assert ended.tally.unknown == len(open_ones)
+    if open_ones:
+        assert ended.batch.importer == payments.PaymentImporter.name  # nobody to ask
+        payments.settle_all(store, TENANT)
+        rerun(store, ended.key, detached=True)
+        drain(store)
+    check_batch(store, ended.key)
+    check_quiet(store)
+    payments.check(store)
+    assert report(store, ended.key).tally.created == payments.ROWS
+    done = {key: ("done", payments.receipt(key)) for key in payments.KEYS}
+    assert payments.states(store) == done
+    assert payments.paid() == dict.fromkeys(payments.KEYS, 1)
+
+
+def of_effects(state: str, work: Work, *, is_repeated: bool = False) -> Operation:
+    """Return an operation on payments."""
+    return Operation(state, work, is_repeated, finish=finish_payments)
+
+
 OPERATIONS: dict[str, Operation] = {
     "submit": Operation("tables", submit, is_repeated=True),
     "import": Operation("tables", partial(submit, detached=False), is_repeated=True),
@@ -129,6 +173,10 @@ OPERATIONS: dict[str, Operation] = {
         "completed", of_batch(partial(rerun, detached=True)), is_repeated=True
     ),
     "rerun here": Operation("completed", of_batch(rerun), is_repeated=True),
+    "effects": of_effects("paying", commit),
+    "effects asked for": of_effects("asking", commit),
+    "effects abandoned": of_effects("doubtful", abandon),
+    "effects settled": of_effects("doubtful", settle_effects, is_repeated=True),
 }
 BOOTSTRAP = "bootstrap"  # begins without tables, so there is no store yet
 STATES = {BOOTSTRAP: "empty"} | {name: each.state for name, each in OPERATIONS.items()}
@@ -151,6 +199,10 @@ def finish(name: str, url: str) -> None:
     if operation.is_repeated:
         with suppress(AlreadyImportedError, IllegalMoveError, UsageError):
             operation.work(store)
+    if operation.finish is not None:
+        operation.finish(store)
+        store.close()
+        return
     if not has_batch(store):
         submit(store)
     bring_to_end(store, operation.ends)

@@ -30,6 +30,8 @@ from batchfx.store import access, batches, claims
 from batchfx.store.claims import Claim, Failure
 from batchfx.store.engine import Store, open_store
 from batchfx.store.schema import CHUNK
+from batchfx.store.schema import WORKER as WORKER_ROW
+from tests.faults import payments
 from tests.faults.ledgers import KEPT, LedgerImporter, begin_feed
 from tests.people import Base
 
@@ -108,6 +110,7 @@ def _path(url: str) -> str:
 def opened(url: str) -> Store:
     """Open the database; what waits between two tries takes no time."""
     claims.BACKOFF = 0.0
+    payments.be_at(url)
     return open_store(url, lock_timeout=20.0, idle_timeout=10.0)
 
 
@@ -171,8 +174,9 @@ def let_in(store: Store, *workers: str) -> None:
 
 def claim(store: Store, worker: str = WORKER, ttl: float = RAN_OUT) -> Claim | None:
     """Claim a unit as a worker does."""
+    names = [LedgerImporter.name, *payments.NAMES]
     with store.write() as connection:
-        found = claims.fair(connection, worker, [LedgerImporter.name], ttl)
+        found = claims.fair(connection, worker, names, ttl)
     return found[0] if found else None
 
 
@@ -225,6 +229,10 @@ def make_troubled(store: Store) -> None:
         nearly_dead = (CHUNK.c.ordinal == 1, CHUNK.c.state == "leased")
         connection.execute(sa.update(CHUNK).where(*nearly_dead).values(losses=2))
         connection.execute(sa.text("UPDATE batchfx_lane SET has_work = false"))
+    let_in(store, "long gone")
+    with store.write() as connection:
+        gone = sa.update(WORKER_ROW).where(WORKER_ROW.c.id == "long gone")
+        connection.execute(gone.values(seen_at=0.0))
 
 
 def make_dueling(store: Store) -> None:
@@ -267,6 +275,28 @@ def make_paused(store: Store) -> None:
     pause(store, the_batch(store))
 
 
+def make_paying(store: Store) -> None:
+    """Have a worker at the only chunk of payments, with none of them made."""
+    payments.submit(store, payments.PaymentImporter, TENANT)
+    make_prepared(store)
+    assert claim(store) is not None
+
+
+def make_asking(store: Store) -> None:
+    """Have another worker at the chunk of payments that one died in the middle of."""
+    payments.submit(store, payments.AskingImporter, TENANT)
+    make_prepared(store)
+    payments.leave_in_the_middle(store, the_batch(store), "dead")
+    assert claim(store) is not None
+
+
+def make_doubtful(store: Store) -> None:
+    """Have payments of which nobody knows whether they were made."""
+    payments.submit(store, payments.PaymentImporter, TENANT)
+    make_prepared(store)
+    payments.leave_in_the_middle(store, the_batch(store), "dead")
+
+
 STATES: dict[str, list[Callable[[Store], None]]] = {
     "empty": [],
     "tables": [make_tables],
@@ -279,6 +309,9 @@ STATES: dict[str, list[Callable[[Store], None]]] = {
     "dead": [make_tables, make_submitted, make_prepared, make_dead],
     "paused": [make_tables, make_submitted, make_prepared, make_paused],
     "completed": [make_tables, make_submitted, make_completed],
+    "paying": [make_tables, make_paying],
+    "asking": [make_tables, make_asking],
+    "doubtful": [make_tables, make_doubtful],
 }
 
 

@@ -53,6 +53,7 @@ from tests.store.entered import a_batch, a_chunk
 
 TTL = 3_600.0
 WORKERS = ("w1", "w2")
+MAPPING = {"code": 0, "name": 1, "age": 2}
 BROKE = Failure("disk_full", "commit", "The disk is full.")
 NUMBERS = itertools.count(1)
 REFUSALS: dict[str, type[BatchfxError]] = {
@@ -210,7 +211,13 @@ class Machine(RuleBasedStateMachine):
         """Enter a batch of chunks of so many rows."""
         name = self.tenants[tenant]
         dry_run = kind.endswith("dry")
-        key = a_batch(self.store, name, state=BatchState.STAGING, dry_run=dry_run)
+        key = a_batch(
+            self.store,
+            name,
+            state=BatchState.STAGING,
+            dry_run=dry_run,
+            mapping=MAPPING,
+        )
         made = [Unit(PREPARATION, range(0), "queued")]
         first = 1
         for ordinal, size in enumerate(sizes):

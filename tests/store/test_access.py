@@ -9,7 +9,7 @@ from batchfx.errors import NotFoundError, UsageError
 from batchfx.model.access import FOREVER, Identity
 from batchfx.store import access
 from batchfx.store.engine import Store, now_epoch
-from batchfx.store.schema import CHUNK, CREDENTIAL, WORKER
+from batchfx.store.schema import CHUNK, CREDENTIAL, GRANT, WORKER
 from tests.store.entered import a_batch, a_chunk
 
 DIGEST = "ab" * 32
@@ -257,3 +257,47 @@ def test_a_worker_is_counted_on_where_it_may_work_and_was_seen_lately(
     with store.write() as connection:
         access.leave(connection, "w1")
     assert not counted_on()
+
+
+def worker_at(
+    store: Store, name: str, *, seen: float, ended: float | None = None
+) -> None:
+    """Let a worker in that was seen, and has ended, so many seconds ago."""
+    identity = Identity("fleet", frozenset({"acme"}), ALL, FOREVER)
+    past = None if ended is None else now_epoch() - ended
+    with store.write() as connection:
+        access.enter(connection, name, identity, "0.1.0")
+        connection.execute(
+            sa.update(WORKER)
+            .where(WORKER.c.id == name)
+            .values(seen_at=now_epoch() - seen, ended_at=past)
+        )
+
+
+def test_workers_of_long_ago_are_forgotten_with_their_grants(store: Store) -> None:
+    worker_at(store, "at work", seen=1)
+    worker_at(store, "ended", seen=200, ended=200)
+    worker_at(store, "ended lately", seen=200, ended=50)
+    worker_at(store, "holding", seen=200)
+    worker_at(store, "vanished", seen=200)
+    worker_at(store, "vanished lately", seen=50)
+    a_chunk(store, a_batch(store), state="leased", worker="holding", lease_until=1.0)
+
+    with store.write() as connection:
+        assert access.forget(connection, 100.0, 1) == 1
+        assert access.forget(connection, 100.0, 10) == 1
+        assert access.forget(connection, 100.0, 10) == 0
+    kept = ["at work", "ended lately", "holding", "vanished lately"]
+    names = sa.select(WORKER.c.id).order_by(WORKER.c.id)
+    granted = sa.select(GRANT.c.worker).distinct().order_by(GRANT.c.worker)
+    with store.read() as connection:
+        assert list(connection.scalars(names)) == kept
+        assert list(connection.scalars(granted)) == kept
+
+
+def test_a_worker_that_was_forgotten_has_no_right_any_more(waiting: Store) -> None:
+    enter(waiting)
+    with waiting.write() as connection:
+        connection.execute(sa.update(WORKER).values(seen_at=now_epoch() - 200))
+        assert access.forget(connection, 100.0, 10) == 1
+    assert allowed(waiting) == []

@@ -197,6 +197,48 @@ def test_a_share_can_be_set_before_and_after_there_is_work(store: Store) -> None
         )
 
 
+def test_more_lanes_than_are_read_at_first_have_their_turns(store: Store) -> None:
+    names = [f"t{number:02}" for number in range(lanes.READ_AHEAD + 4)]
+    for number, name in enumerate(reversed(names)):
+        queued(store, name, 2)
+        alter(store, name, vtime=float(number))
+
+    assert served(store, len(names)) == names[::-1]
+    with store.read() as connection:
+        turns = list(lanes.order(connection, "w1"))
+    assert [turn.tenant for turn in turns] == names[::-1]
+    assert [turn.vtime for turn in turns] == [1_000.0 + n for n in range(len(names))]
+
+
+@pytest.mark.parametrize(
+    ("rows", "limit", "charged"),
+    [([500], 1, 500), ([1_000, 250, 20], 3, 1_350), ([1_000], 5, 1_000), ([7], 1, 100)],
+)
+def test_the_charge_is_for_the_rows_that_were_taken(
+    store: Store, rows: list[int], limit: int, charged: float
+) -> None:
+    share(store, "a", 2)
+    for priority, count in enumerate(rows):
+        a_chunk(store, a_batch(store, "a"), rows=count, priority=priority)
+    with store.write() as connection:
+        lanes.wake(connection, "a")
+    with store.write() as connection:
+        found = claims.fair(connection, "w1", ["people"], 30.0, limit)
+    assert [claim.rows for claim in found] == rows
+    assert lane(store, "a") == (charged / 2, True)
+
+
+def test_what_is_taken_of_another_importer_is_charged_as_it_is(store: Store) -> None:
+    for importer, rows in (("orders", 300), ("people", 700)):
+        a_chunk(store, a_batch(store, "a", importer), importer=importer, rows=rows)
+    with store.write() as connection:
+        lanes.wake(connection, "a")
+        tops = lanes.tops(connection, "w1", "a", ["orders", "people"])
+    assert tops == [lanes.Top("orders", 300), lanes.Top("people", 700)]
+    assert served(store, 1, ("people",)) == ["a"]
+    assert lane(store, "a") == (700.0, True)
+
+
 # --- Caps -----------------------------------------------------------------------------
 
 
@@ -262,7 +304,7 @@ def test_a_turned_off_tenant_is_not_in_the_order(store: Store) -> None:
 
     def order() -> list[str]:
         with store.read() as connection:
-            return list(lanes.order(connection, "w1"))
+            return [turn.tenant for turn in lanes.order(connection, "w1")]
 
     def turn(scope: SwitchScope, name: str, *, is_off: bool) -> None:
         with store.write() as connection:
@@ -283,8 +325,11 @@ def test_a_turned_off_tenant_is_not_in_the_order(store: Store) -> None:
 
 @pytest.fixture
 def pair(postgresql: str) -> Iterator[Store]:
-    """A store on PostgreSQL in which the worker may do everything."""
-    opened = open_store(postgresql)
+    """A store on PostgreSQL in which the worker may do everything.
+
+    To wait for what another transaction holds is a failure soon.
+    """
+    opened = open_store(postgresql, lock_timeout=10.0)
     with opened.write() as connection:
         access.enter(connection, "w1", EVERYTHING, "1.0")
     yield opened
@@ -311,55 +356,113 @@ class TestTwoAtOnce:
         assert lane(pair, "a")[1]
         assert served(pair, 1) == ["a"]
 
-    def test_who_rests_a_lane_waits_for_who_queues_and_sees_it(
+    def test_who_rests_a_lane_leaves_it_alone_while_somebody_queues(
         self, pair: Store
     ) -> None:
         key = queued(pair, "a", 1)
         served(pair, 1)
-
-        def put_to_rest() -> None:
-            with pair.write() as connection:
-                lanes.rest(connection, "a")
-
-        resting = threading.Thread(target=put_to_rest)
         with pair.write() as queueing:
             self.enter(queueing, key, 1)
             lanes.wake(queueing, "a")
-            resting.start()
-            resting.join(0.2)
-            assert resting.is_alive()
-        resting.join()
+            with pair.write() as resting:
+                lanes.rest(resting, "a")
         assert lane(pair, "a")[1]
 
-    def test_two_that_take_lanes_in_turn_do_not_wait_for_each_other(
+    def test_those_who_claim_at_one_moment_take_from_lanes_in_their_turn(
         self, pair: Store
     ) -> None:
-        for tenant in "ab":
-            share(pair, tenant, 1)
+        for vtime, tenant in enumerate("cab"):
+            queued(pair, tenant, 2)
+            alter(pair, tenant, vtime=float(vtime))
+        with pair.write() as first, pair.write() as second, pair.write() as third:
+            found = [self.claim(each) for each in (first, second, third)]
+        assert found == ["c", "a", "b"]
+        assert [lane(pair, tenant)[0] for tenant in "cab"] == [1_000, 1_001, 1_002]
 
-        def go_on(costs: dict[str, list[int]], idle: list[str]) -> None:
-            for _ in range(50):
-                with pair.write() as connection:
-                    lanes.settle(connection, costs, idle)
+    def test_a_lane_that_was_served_since_it_was_read_is_put_off(
+        self, pair: Store
+    ) -> None:
+        queued(pair, "a", 2)
+        queued(pair, "b", 2)
+        alter(pair, "b", vtime=1.0)
+        with pair.write() as late:
+            turn = next(lanes.order(late, "w1"))
+            assert served(pair, 1) == [turn.tenant] == ["a"]
+            assert not lanes.reserve(late, turn, 1_000)
+            assert self.claim(late) == "b"
+        assert [lane(pair, tenant)[0] for tenant in "ab"] == [1_000, 1_001]
 
-        ways: list[tuple[dict[str, list[int]], list[str]]] = [
-            ({"a": [100]}, ["b"]),
-            ({"b": [100]}, ["a"]),
+    def test_a_heavy_lane_serves_two_at_once_while_it_is_its_turn(
+        self, pair: Store
+    ) -> None:
+        share(pair, "heavy", 100)
+        queued(pair, "heavy", 3)
+        queued(pair, "light", 3)
+        alter(pair, "light", vtime=15.0)
+        found: list[str] = []
+        others = [
+            threading.Thread(target=lambda: found.extend(served(pair, 1)))
+            for _ in range(2)
         ]
-        threads = [threading.Thread(target=go_on, args=way) for way in ways]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert [lane(pair, tenant) for tenant in "ab"] == [(5_000.0, False)] * 2
+        with pair.write() as first:
+            assert self.claim(first) == "heavy"  # to 10
+            for other in others:
+                other.start()
+                other.join(0.5)
+            # Theirs is charged when the first has ended; they took it meanwhile.
+        for other in others:
+            other.join()
+        assert sorted(found) == ["heavy", "heavy"]
+        assert lane(pair, "heavy") == (30.0, True)
+
+    def test_of_one_lane_alone_many_take_and_nobody_waits(self, pair: Store) -> None:
+        queued(pair, "a", 4)
+        with pair.write() as first, pair.write() as second, pair.write() as third:
+            found = [self.claim(each) for each in (first, second, third)]
+        assert found == ["a"] * 3
+        assert served(pair, 1) == ["a"]
+        assert lane(pair, "a") == (2_000.0, True)  # nobody else was there to be wronged
+
+    def test_who_has_one_lane_never_waits_for_another(self, pair: Store) -> None:
+        for tenant in "ab":
+            queued(pair, tenant, 1)
+        with pair.write() as first, pair.write() as second:
+            assert [self.claim(first), self.claim(second)] == ["a", "b"]
+            lanes.rest(first, "b")
+            lanes.rest(second, "a")
+            lanes.charge(first, "b", 500, waits=False)
+            lanes.charge(second, "a", 500, waits=False)
+        assert [lane(pair, tenant) for tenant in "ab"] == [(1_000.0, True)] * 2
+        with pair.write() as alone:
+            lanes.charge(alone, "a", 500, waits=False)
+            lanes.rest(alone, "b")
+        assert lane(pair, "a") == (1_500.0, True)
+        assert lane(pair, "b") == (1_000.0, False)
+
+    def test_a_lane_that_gave_nothing_is_charged_nothing(self, pair: Store) -> None:
+        key = queued(pair, "a", 1)
+        queued(pair, "b", 1)
+        alter(pair, "a", vtime=5.0)
+        alter(pair, "b", vtime=6.0)
+        with pair.write() as holding:
+            assert claims.of_batch(holding, key, "w2", 30.0) is not None
+            assert served(pair, 1) == ["b"]
+        assert lane(pair, "a") == (5.0, True)
+        assert lane(pair, "b") == (1_006.0, True)
 
     def test_the_lanes_row_is_not_locked_while_others_look(self, pair: Store) -> None:
         queued(pair, "a", 3)
         with pair.write() as first:
             found = claims.fair(first, "w1", ["people"], 30.0)
             with pair.read() as second:
-                assert list(lanes.order(second, "w1")) == ["a"]
+                assert [turn.tenant for turn in lanes.order(second, "w1")] == ["a"]
             assert [claim.ordinal for claim in found] == [0]
+
+    @staticmethod
+    def claim(connection: sa.Connection) -> str:
+        """Claim in a transaction that goes on; return whose unit it is."""
+        (found,) = claims.fair(connection, "w1", ["people"], 30.0)
+        return found.key.tenant
 
     @staticmethod
     def enter(connection: sa.Connection, key: BatchKey, ordinal: int) -> None:

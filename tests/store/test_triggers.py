@@ -259,6 +259,7 @@ OTHER_VALUES: dict[str, Any] = {
     "position": {"a": 1},
     "blank": 1,
     "priority": 1,
+    "version": {"a": 1},
     "created_by": "eve",
     "idempotency_key": "k",
     "created_at": 1.0,

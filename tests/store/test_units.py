@@ -212,7 +212,8 @@ def test_at_most_so_many_are_made_due_at_once(store: Store) -> None:
         ("paused", None, moved(queued=HELD, retrying=HELD)),
         ("stopped", 10, moved(queued=HELD, retrying=HELD)),
         ("failed", 10, moved(queued=HELD, retrying=HELD)),
-        ("stopped", 86_400, moved(retrying=HELD)),
+        ("stopped", 86_400, moved(queued=HELD, retrying=HELD)),
+        ("completed", 86_400, moved(queued=HELD, retrying=HELD)),
         ("running", None, AS_ENTERED),
         (
             "cancelled",
@@ -238,6 +239,21 @@ def test_units_that_missed_their_batchs_move_are_brought_after_it(
         assert units.bring_back(connection, 100) == 0
     assert states(store, key) == expected
     assert states(store, other) == AS_ENTERED
+
+
+def test_what_waits_of_an_ended_batch_is_found_among_many_that_wait(
+    store: Store,
+) -> None:
+    keys = [a_batch(store) for _ in range(30)]
+    for key in keys:
+        for ordinal in range(3):
+            a_chunk(store, key, ordinal)
+    with store.write() as connection:
+        for key in keys[4::10]:
+            change(connection, key, state="failed", ended_at=now_epoch() - 1e7)
+        assert [units.bring_back(connection, 4) for _ in range(4)] == [4, 4, 1, 0]
+    held = {key.number for key in keys if "held" in str(states(store, key))}
+    assert held == {key.number for key in keys[4::10]}
 
 
 def test_an_attempt_holds_what_is_not_terminal_and_counts_it_anew(store: Store) -> None:

@@ -91,14 +91,19 @@ class Fleet:
         return any(self.folder.glob("sleep-*"))
 
     def start(
-        self, processes: int = 1, secret: str | None = None, **timing: float
+        self,
+        processes: int = 1,
+        secret: str | None = None,
+        importers: str = "tests.workers.troubles",
+        **timing: float,
     ) -> Running:
-        """Start a worker."""
+        """Start a worker that has the importers of a module."""
         told = {
             "database": self.database,
             "secret": secret or self.secret(),
             "redis": self.redis,
             "processes": processes,
+            "importers": importers,
             "timing": TIMING | timing,
         }
         return self.run(

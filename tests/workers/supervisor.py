@@ -19,7 +19,7 @@ if __name__ == "__main__":
     told = json.loads(sys.argv[1])
     launch = Launch(
         (sys.executable, "-m", "batchfx.cli.handler"),
-        {"database": told["database"], "importers": ["tests.workers.troubles"]},
+        {"database": told["database"], "importers": [told["importers"]]},
     )
     door = Door(
         told["database"],

@@ -139,7 +139,7 @@ def test_why_a_batch_waits_is_told_where_it_is_looked_at(fleet: Fleet) -> None:
     wait_for(lambda: f"{told} by ann: a fire." in " ".join(watch.log.split()))
     with fleet.store.read() as connection:
         (row,) = connection.execute(sa.select(WORKER.c.installed))
-    assert row.installed == ["limited", "recording", "troubles"]
+    assert list(row.installed) == ["limited", "recording", "troubles"]
 
 
 def test_importers_that_can_not_be_imported_end_the_start_with_a_sentence(

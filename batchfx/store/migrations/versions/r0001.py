@@ -7,7 +7,7 @@ from alembic import op
 
 revision = "0001"
 down_revision = None
-triggers = "fe2ffbdf7c2ac4b1"  # of the triggers that go with it
+triggers = "b6c51ffa66bedac7"  # of the triggers that go with it
 
 
 def upgrade() -> None:
@@ -46,6 +46,7 @@ def _make_batch() -> None:
         sa.Column("saved_mapping", sa.JSON(none_as_null=True)),
         sa.Column("given", sa.JSON(), nullable=False),
         sa.Column("notations", sa.JSON(), nullable=False),
+        sa.Column("version", sa.JSON(none_as_null=True)),
         sa.Column("chunk_size", sa.Integer(), nullable=False),
         sa.Column("dry_run", sa.Boolean(), nullable=False),
         sa.Column("max_error_rate", sa.Float()),
