@@ -14,6 +14,7 @@ MEANINGS: Mapping[int, str] = {
     403: "It is not allowed, or another site may have sent it.",
     404: "There is no such thing, or not for your tenant.",
     409: "It is not possible now, or somebody else was first.",
+    411: "The body came without its length, and was lost on the way.",
     413: "The body is too large.",
     415: "The body is of another kind than is read here.",
     422: "A part of the request, or the file, can't be taken.",
@@ -23,8 +24,8 @@ MEANINGS: Mapping[int, str] = {
 }
 ALWAYS = (400, 401, 403, 422, 500, 503)
 OF_BATCH = (404, 409)
-OF_BODY = (413,)
-OF_FILE = (404, 409, 413, 415, 507)
+OF_BODY = (411, 413)
+OF_FILE = (404, 409, 411, 413, 415, 507)
 
 Answers = dict[int | str, dict[str, Any]]
 

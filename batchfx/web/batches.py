@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Response
@@ -12,6 +14,7 @@ from batchfx.execution import control, drafts, operate
 from batchfx.execution.control import Options
 from batchfx.execution.drafts import draft
 from batchfx.execution.reports import Report
+from batchfx.execution.settings import given_of
 from batchfx.execution.snapshots import page, snapshot
 from batchfx.importer import Importer
 from batchfx.model.states import BatchState
@@ -19,6 +22,7 @@ from batchfx.store.batches import Wanted
 from batchfx.store.engine import Store
 from batchfx.store.schema import BatchKey
 from batchfx.web.answers import OF_BATCH, OF_BODY, OF_FILE, answers, file_body
+from batchfx.web.bodies import ODD, DraftBody, RerunBody, StartBody, odd_text
 from batchfx.web.callers import (
     LARGEST,
     Administrator,
@@ -28,18 +32,11 @@ from batchfx.web.callers import (
     Number,
     Reader,
     Runner,
+    Said,
     Uploader,
 )
 from batchfx.web.refusals import InvalidRequestError, NotNowError, too_large
-from batchfx.web.shapes import (
-    BatchPageShape,
-    BatchShape,
-    DraftBody,
-    DraftShape,
-    ImportersShape,
-    RerunBody,
-    StartBody,
-)
+from batchfx.web.shapes import BatchPageShape, BatchShape, DraftShape, ImportersShape
 from batchfx.web.showing import batch_shape, draft_shape, importer_shape
 from batchfx.web.uploads import Upload, named, received
 
@@ -47,6 +44,9 @@ JSON = "application/json"
 LARGEST_JSON = 1 << 20
 
 Name = Annotated[str | None, Query(max_length=1_000, description="Of the file.")]
+DryRun = Annotated[
+    bool | None, Query(description="Check the rows, or import them; as in the body.")
+]
 Key = Annotated[
     str | None,
     Header(pattern=r"^[!-~]{1,200}$", description="The same one finds the same batch."),
@@ -95,11 +95,16 @@ async def upload_batch(
     importer: Annotated[str, Query(max_length=1_000)],
     name: Name = None,
     mapping: Filter = None,
+    said: Said = [],  # noqa: B006 - copied by FastAPI
     idempotency_key: Key = None,
 ) -> BatchShape:
     """Keep a file as a draft, looked into and with its columns mapped."""
     kind = caller.site.importer(importer)
-    options = Options(tenant=caller.principal.tenant, saved_mapping=mapping)
+    options = Options(
+        tenant=caller.principal.tenant,
+        saved_mapping=mapping,
+        settings=_settings(said),
+    )
     async with received(caller.site, request, name) as upload:
         report = await caller.site.at_store(
             _draft,
@@ -182,7 +187,7 @@ async def approve_batch(caller: Runner, number: Number) -> BatchShape:
     if before.state is not BatchState.CHECKED:
         message = f"Batch {number} is {before.state}: only what was checked can be."
         raise NotNowError(message, state=str(before.state), possible=before.moves)
-    await caller.change(number, control.rerun, detached=True)
+    await caller.change(number, control.rerun, dry_run=False, detached=True)
     return await caller.shape(number)
 
 
@@ -193,19 +198,31 @@ async def approve_batch(caller: Runner, number: Number) -> BatchShape:
     openapi_extra=file_body(is_optional=True),
 )
 async def rerun_batch(
-    caller: Runner, number: Number, request: Request, name: Name = None
+    caller: Runner,
+    number: Number,
+    request: Request,
+    *,
+    name: Name = None,
+    said: Said = [],  # noqa: B006 - copied by FastAPI
+    dry_run: DryRun = None,
 ) -> BatchShape:
     """Try every row again that is not finished; with a file, with its values."""
-    await caller.shape(number)  # before a file is taken for nothing
+    before = await caller.shape(number)  # before a file is taken for nothing
+    asked = _Asked(_settings(said), dry_run)
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind in {"", JSON}:
         body = await _rerun_body(request)
+        asked = asked.over(body).meant(before)
         await caller.change(
-            number, control.rerun, settings=body.settings, detached=True
+            number,
+            control.rerun,
+            settings=asked.settings,
+            dry_run=asked.dry_run,
+            detached=True,
         )
     else:
         async with received(caller.site, request, name) as upload:
-            await caller.change(number, _rerun_with, upload)
+            await caller.change(number, _rerun_with, upload, asked.meant(before))
     return await caller.shape(number)
 
 
@@ -214,6 +231,23 @@ async def revive_batch(caller: Administrator, number: Number) -> BatchShape:
     """Let what broke too often be tried again."""
     await caller.change(number, operate.revive)
     return await caller.shape(number)
+
+
+def _settings(said: Sequence[str]) -> dict[str, Any]:
+    """Return the settings that are said in the address.
+
+    Raises:
+        InvalidRequestError: One has text that can't be kept.
+        UsageError: One is none.
+
+    """
+    given = given_of(said)
+    if odd_text(given):
+        message = f"The request can't be understood: set: {ODD}."
+        raise InvalidRequestError(
+            message, errors=[{"where": "query.set", "message": ODD}]
+        )
+    return given
 
 
 def _draft(
@@ -237,9 +271,36 @@ def _draft(
     )
 
 
-def _rerun_with(store: Store, key: BatchKey, upload: Upload) -> Report:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is said of a new attempt."""
+
+    settings: Mapping[str, Any]
+    dry_run: bool | None
+
+    def over(self, body: RerunBody) -> _Asked:
+        """Return it with what the body says, which counts more."""
+        is_dry = self.dry_run if body.dry_run is None else body.dry_run
+        return _Asked({**self.settings, **body.settings}, is_dry)
+
+    def meant(self, batch: BatchShape) -> _Asked:
+        """Return it for a batch that may be checked only: that isn't imported by it."""
+        is_only_checked = batch.dry_run and batch.state is BatchState.CHECKED
+        if self.dry_run is None and is_only_checked:
+            return _Asked(self.settings, dry_run=True)
+        return self
+
+
+def _rerun_with(store: Store, key: BatchKey, upload: Upload, asked: _Asked) -> Report:
     with named(upload) as path:
-        return control.rerun(store, key, path, detached=True)
+        return control.rerun(
+            store,
+            key,
+            path,
+            settings=asked.settings,
+            dry_run=asked.dry_run,
+            detached=True,
+        )
 
 
 async def _rerun_body(request: Request) -> RerunBody:

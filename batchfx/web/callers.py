@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from fastapi import Depends, Path, Query
+from pydantic import StringConstraints
 from starlette.requests import Request
 
 from batchfx.errors import IllegalMoveError
@@ -36,6 +37,15 @@ Result = TypeVar("Result")
 UseCase = Callable[Concatenate[Store, BatchKey, Given], Result]
 
 Filter = Annotated[str | None, Query(max_length=1_000, pattern=r"^[^\x00]*$")]
+Said = Annotated[
+    list[Annotated[str, StringConstraints(max_length=10_000, pattern=r"^[^\x00]*$")]],
+    Query(
+        alias="set",
+        max_length=100,
+        description="How the file is read, each as `option=value`: `sheet=January`. A "
+        "value in quotation marks is text whatever it looks like.",
+    ),
+]
 Number = Annotated[int, Path(ge=1, le=LARGEST, description="Of the batch.")]
 
 

@@ -18,7 +18,11 @@ from batchfx.web.site import Site
 
 Format = Annotated[Literal["csv", "xlsx", "json"], Path()]
 BINARY = {"schema": {"type": "string", "format": "binary"}}
-CONTENT: dict[str, Any] = {kind.partition(";")[0]: BINARY for kind in FORMATS.values()}
+RECORDS = {"schema": {"type": "array", "items": {"type": "object"}}}
+CONTENT: dict[str, Any] = {
+    **{kind.partition(";")[0]: BINARY for kind in FORMATS.values()},
+    FORMATS["json"]: RECORDS,
+}
 
 router = APIRouter(prefix="/api/batches/{number}/downloads", tags=["files"])
 

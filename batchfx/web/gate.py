@@ -15,7 +15,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from batchfx.web.problems import of_error, refuse_size
-from batchfx.web.refusals import CrossSiteError
+from batchfx.web.refusals import CrossSiteError, LengthRequiredError
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 HEADER = "x-batchfx"  # its value doesn't matter: no form can send it
@@ -47,7 +47,8 @@ class Gate:
         if scope["method"] not in SAFE:
             try:
                 refuse_foreign(Headers(scope=scope), self._allowed)
-            except CrossSiteError as error:
+                receive = await _not_lost(scope, receive)
+            except (CrossSiteError, LengthRequiredError) as error:
                 await of_error(error)(scope, receive, protected)
                 return
         if UPLOADS.search(scope["path"]):
@@ -79,6 +80,35 @@ def refuse_foreign(headers: Headers, allowed: Collection[str] = ()) -> None:
             "or a bearer token, with what changes something."
         )
         raise CrossSiteError(message)
+
+
+async def _not_lost(scope: Scope, receive: Receive) -> Receive:
+    """Return what receives the body, unless that is lost.
+
+    A server that doesn't pass bodies in pieces (chunks) on hands over an empty one.
+
+    Raises:
+        LengthRequiredError: That has happened.
+
+    """
+    headers = Headers(scope=scope)
+    is_said = headers.get("content-length", "").isdecimal()
+    if is_said or "transfer-encoding" not in headers:
+        return receive
+    first = await receive()
+    if not first.get("body") and not first.get("more_body", False):
+        message = (
+            "Nothing of the body has come through: it was sent in pieces, which what "
+            "is in front of this application doesn't pass on. Send it with its length "
+            "(Content-Length)."
+        )
+        raise LengthRequiredError(message)
+    waiting = [first]
+
+    async def received() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return received
 
 
 def _is_deliberate(headers: Headers) -> bool:

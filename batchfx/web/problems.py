@@ -9,8 +9,8 @@ from __future__ import annotations
 import logging
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from http import HTTPStatus
 from typing import Any
 
@@ -32,7 +32,8 @@ from batchfx.errors import (
     StoreError,
     UsageError,
 )
-from batchfx.model.translation import Language, message_in
+from batchfx.model.translation import Language, message_in, words_in
+from batchfx.web.asked import question_of
 from batchfx.web.refusals import (
     HalfUploadError,
     InvalidRequestError,
@@ -47,6 +48,8 @@ MEDIA_TYPE = "application/problem+json"
 PREFIX = "urn:batchfx:problem:"
 RETRY_AFTER = "5"  # seconds, when the database can't be used
 SENTENCES = re.compile(r"(?<=[.!?]) (?=['\"-]|[A-Z])")
+NO_BATCH = re.compile(r"\ATenant '.*' has no batch(?= [0-9])", re.DOTALL)  # to the web
+OPTION = re.compile(r"--set(?= )")
 COMMAND = re.compile(r"'batchfx |(?<![\w-])--[a-z]|BATCHFX_")
 INTERNAL = (
     "Something broke inside the application. It was written to its log; nothing that "
@@ -71,7 +74,7 @@ KINDS: Mapping[type[BatchfxError], Kind] = {
     SourceError: Kind(422, "source", "The file can't be taken"),
     NotFoundError: Kind(404, "not_found", "Not found"),
     AlreadyImportedError: Kind(409, "already_imported", "Imported before"),
-    ConflictError: Kind(409, "conflict", "Changed by somebody else"),
+    ConflictError: Kind(409, "conflict", "In conflict with what was done before"),
     IllegalMoveError: Kind(409, "illegal_move", "Not possible now"),
     CursorExpiredError: Kind(410, "cursor_expired", "No longer kept"),
     CursorUnknownError: Kind(422, "cursor_unknown", "Unknown cursor"),
@@ -123,7 +126,7 @@ def of_error(error: BatchfxError, language: Language = Language.ENGLISH) -> Resp
             error.code,
             error.status,
             error.title,
-            str(error),
+            words_in(language, str(error)),
             headers=error.headers,
             more=error.more,
         )
@@ -135,7 +138,7 @@ def of_error(error: BatchfxError, language: Language = Language.ENGLISH) -> Resp
         code,
         kind.status,
         kind.title,
-        without_commands(_told(error, language)),
+        _told(error, language),
         headers=kind.headers,
         more=_members(error),
     )
@@ -149,18 +152,25 @@ def kind_of(error: BatchfxError) -> Kind:
     return Kind(500, "internal", "Internal error")
 
 
-def of_http(error: HTTPException, path: str) -> Response:
-    """Return the problem that the framework's own *error* is."""
+def of_http(error: HTTPException, path: str, allowed: Collection[str] = ()) -> Response:
+    """Return the problem that the framework's own *error* is.
+
+    *allowed* are the methods with which the *path* can be asked.
+    """
     refusal: RefusalError
     if error.status_code == HTTPStatus.NOT_FOUND:
         refusal = NoSuchPageError(f"There is nothing at '{path}'.")
     elif error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        allowed = (error.headers or {}).get("Allow", "")
-        refusal = MethodError(f"'{path}' can be asked with {allowed} only.")
+        methods = ", ".join(sorted(allowed))
+        refusal = MethodError(f"'{path}' can be asked with {methods} only.")
+        return _with_headers(of_error(refusal), {"Allow": methods})
     else:
         refusal = MalformedError("The request's body can't be read as what it says.")
-    answer = of_error(refusal)
-    answer.headers.update(error.headers or {})
+    return _with_headers(of_error(refusal), error.headers or {})
+
+
+def _with_headers(answer: Response, headers: Mapping[str, str]) -> Response:
+    answer.headers.update(headers)
     return answer
 
 
@@ -170,7 +180,10 @@ def of_invalid(errors: Sequence[Any]) -> Response:
         {"where": ".".join(map(str, each["loc"])), "message": each["msg"]}
         for each in errors
     ]
-    told = "; ".join(f"{each['where']}: {each['message']}" for each in found[:5])
+    told = "; ".join(
+        f"{each['where'].partition('.')[2] or each['where']}: {each['message']}"
+        for each in found[:5]
+    )
     message = f"The request can't be understood: {told}."
     return of_error(InvalidRequestError(message, errors=found))
 
@@ -180,10 +193,18 @@ def of_fault() -> Response:
     return problem("internal", 500, "Internal error", INTERNAL)
 
 
-def without_commands(text: str) -> str:
-    """Return *text* without its sentences about the command line."""
+def without_commands(text: str, but: re.Pattern[str] | None = None) -> str:
+    """Return *text* without its sentences about the command line, *but* for some.
+
+    `OPTION` are those that a page has controls for.
+    """
     first, *others = SENTENCES.split(text)
-    return " ".join([first, *(each for each in others if not COMMAND.search(each))])
+    kept = [
+        each
+        for each in others
+        if not COMMAND.search(but.sub("", each) if but else each)
+    ]
+    return " ".join([first, *kept])
 
 
 def refuse_size(limit: int) -> Response:
@@ -199,13 +220,17 @@ def half() -> HalfUploadError:
 
 def _told(error: BatchfxError, language: Language) -> str:
     if isinstance(error, SourceError):
-        return message_in(language, error.code, str(error), error.parameters)
-    return str(error)
+        said = message_in(language, error.code, str(error), error.parameters)
+        return without_commands(said)
+    plain = without_commands(str(error))
+    return words_in(language, NO_BATCH.sub("There is no batch", plain))
 
 
 def _members(error: BatchfxError) -> dict[str, Any]:
     if isinstance(error, SourceError):
-        return {"parameters": error.parameters}
+        asked = question_of(error)
+        question = {} if asked is None else asdict(asked)
+        return {"parameters": error.parameters, **question}
     if isinstance(error, AlreadyImportedError):
         return {"batch": error.batch}
     return {}

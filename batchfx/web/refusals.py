@@ -79,6 +79,12 @@ class HalfUploadError(RefusalError):
     code, status, title = "half_upload", 400, "Incomplete upload"
 
 
+class LengthRequiredError(RefusalError):
+    """The body came in pieces, and something on its way lost them."""
+
+    code, status, title = "length_required", 411, "Length required"
+
+
 class MalformedError(RefusalError):
     """The request can't be understood as HTTP wants it."""
 

@@ -8,17 +8,15 @@ from fastapi import APIRouter, Path, Query
 
 from batchfx.execution import browse, edits
 from batchfx.web.answers import OF_BATCH, OF_BODY, answers
+from batchfx.web.bodies import EditBody, ExcludeBody, FixBody, RowsBody
 from batchfx.web.callers import LARGEST, Editor, Filter, Number, Reader
 from batchfx.web.shapes import (
     ChangedShape,
-    EditBody,
-    ExcludeBody,
-    FixBody,
     IssueGroupsShape,
     RowHistoryShape,
     RowPageShape,
-    RowsBody,
     RowShape,
+    RowVerdict,
 )
 from batchfx.web.showing import group_shape, history_shape, page_shape, row_shape
 
@@ -32,7 +30,7 @@ async def list_rows(
     caller: Reader,
     number: Number,
     *,
-    verdict: Filter = None,
+    verdict: RowVerdict | None = None,
     code: Filter = None,
     field: Filter = None,
     text: Filter = None,
@@ -53,14 +51,14 @@ async def list_rows(
     return page_shape(page, caller.language)
 
 
-@router.get("/rows/{row}", responses=answers(*OF_BATCH))
+@router.get("/rows/{row:int}", responses=answers(*OF_BATCH))
 async def read_row(caller: Reader, number: Number, row: RowNumber) -> RowHistoryShape:
     """Return a row with everything that was done to it."""
     history = await caller.of_batch(number, browse.history, row)
     return history_shape(history, caller.language)
 
 
-@router.patch("/rows/{row}", responses=answers(*OF_BATCH, *OF_BODY))
+@router.patch("/rows/{row:int}", responses=answers(*OF_BATCH, *OF_BODY))
 async def edit_row(
     caller: Editor, number: Number, row: RowNumber, body: EditBody
 ) -> RowShape:

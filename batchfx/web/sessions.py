@@ -9,9 +9,10 @@ from starlette.requests import Request
 
 from batchfx.web.access import Principal
 from batchfx.web.answers import OF_BODY, answers
+from batchfx.web.bodies import TokenBody
 from batchfx.web.callers import SignedIn, site_of
 from batchfx.web.refusals import NoSuchPageError
-from batchfx.web.shapes import SessionShape, TokenBody
+from batchfx.web.shapes import SessionShape
 from batchfx.web.tokens import LocalToken
 
 OPEN: dict[str, Any] = {"security": []}  # for those who are not signed in yet

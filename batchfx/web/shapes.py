@@ -1,4 +1,4 @@
-"""What the API answers and takes, as JSON.
+"""What the API answers, as JSON.
 
 Moments are ISO 8601 in UTC. Texts that come from a file are values, never markup.
 """
@@ -8,20 +8,25 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field
 
 from batchfx.model.events import EventKind
 from batchfx.model.issues import Level, Phase
 from batchfx.model.revisions import Action
 from batchfx.model.states import BatchState
 
-MOST_ROWS_SAID = 10_000  # numbers of rows in one request
-MOST_CELLS = 10_000
-LARGEST_ROW = 2**31 - 1
-LONGEST_TEXT = 1_000_000
-
 Move = Literal["start", "pause", "resume", "cancel", "rerun", "approve", "edit"]
-WaitsFor = Literal["worker", "turn", "restart"]
+WaitsFor = Literal["worker", "turn", "version", "switch", "restart"]
+RowVerdict = Literal[
+    "created",
+    "updated",
+    "unchanged",
+    "skipped",
+    "invalid",
+    "failed",
+    "unknown",
+    "pending",
+]
 Match = Literal["said", "saved", "name", "likeness"]
 
 
@@ -29,12 +34,6 @@ class Shape(BaseModel):
     """A part of an answer."""
 
     model_config = ConfigDict(frozen=True)
-
-
-class Body(BaseModel):
-    """What a request says; a name that is unknown is refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class IssueShape(Shape):
@@ -72,8 +71,11 @@ class BatchShape(Shape):
     reason: str | None = Field(description="Why it ended early.")
     waits_for: WaitsFor | None = Field(
         description="worker: no worker that may run it now was seen lately. turn: all "
-        "of them are busy. restart: the process that ran it has died; a rerun goes on."
+        "of them have other work. version: their importer has changed too much since "
+        "it was begun. switch: operators have turned it off for now. restart: the "
+        "process that ran it has died; a rerun goes on."
     )
+    at_work: int = Field(description="Parts of it that workers are at, also if paused.")
     moves: list[Move] = Field(description="What is possible now, and allowed to you.")
     dry_run: bool
     attempt: int
@@ -192,7 +194,7 @@ class RowShape(Shape):
     """A row: its values now and what became of it."""
 
     row: int
-    verdict: str
+    verdict: RowVerdict
     record_id: str | None
     reason: str | None
     attempt: int | None
@@ -293,57 +295,9 @@ class ProblemShape(BaseModel):
     title: str
     status: int
     detail: str = Field(description="What is wrong, and what to do.")
-
-
-class TokenBody(Body):
-    """The token that `batchfx serve` printed."""
-
-    token: str = Field(max_length=1_000)
-
-
-class DraftBody(Body):
-    """How the file is read, said anew; what is left out stays as it is."""
-
-    settings: dict[str, JsonValue] | None = None
-    mapping: dict[str, str | None] | None = None
-
-
-class StartBody(Body):
-    """How to begin."""
-
-    dry_run: bool = Field(default=False, description="Check all rows, write none.")
-    again: bool = Field(default=False, description="Although it was imported before.")
-
-
-class RerunBody(Body):
-    """Answers for the next attempt, such as {"date_order": "dmy"}."""
-
-    settings: dict[str, JsonValue] = Field(default_factory=dict)
-
-
-class EditBody(Body):
-    """New texts by field, and the version of the row that the editor saw."""
-
-    values: dict[str, str | None] = Field(min_length=1, max_length=MOST_CELLS)
-    version: int = Field(ge=0, le=LARGEST_ROW)
-
-
-class RowsBody(Body):
-    """Numbers of rows."""
-
-    rows: list[int] = Field(min_length=1, max_length=MOST_ROWS_SAID)
-
-
-class ExcludeBody(RowsBody):
-    """Rows that are not to be imported, and why."""
-
-    reason: str | None = Field(default=None, max_length=1_000)
-
-
-class FixBody(Body):
-    """One value in the place of another, in every row that has this issue with it."""
-
-    code: str = Field(max_length=200)
-    field: str = Field(max_length=1_000)
-    value: str | None = Field(max_length=LONGEST_TEXT)
-    replacement: str | None = Field(max_length=LONGEST_TEXT)
+    option: str = Field(
+        default="", description="Of a file: what `set=option=value` would answer."
+    )
+    choices: list[str] = Field(
+        default=[], description="What that may be; anything, where there are none."
+    )

@@ -17,9 +17,10 @@ from batchfx.execution.waiting import Wait
 from batchfx.importer import Importer
 from batchfx.model.events import Event, Standing
 from batchfx.model.issues import Issue
-from batchfx.model.translation import Language, translated, words_in
+from batchfx.model.translation import Language, phrase_in, translated, words_in
 from batchfx.store.outcomes import IssueGroup
 from batchfx.web.access import Permission, Principal, Viewer
+from batchfx.web.problems import OPTION, without_commands
 from batchfx.web.shapes import (
     BatchShape,
     ChangeShape,
@@ -39,15 +40,17 @@ from batchfx.web.shapes import (
     RowHistoryShape,
     RowPageShape,
     RowShape,
+    RowVerdict,
     WaitsFor,
 )
 
-# What operators turned off, and why, is not for everybody to read.
+# Which switch operators turned, and why, is not for everybody to read.
 WAITS: dict[Wait, WaitsFor] = {
     Wait.TURN: "turn",
     Wait.WORKER: "worker",
     Wait.IMPORTER: "worker",
-    Wait.SWITCH: "worker",
+    Wait.VERSION: "version",
+    Wait.SWITCH: "switch",
     Wait.RESTART: "restart",
 }
 OF_MOVE = {"cancel": Permission.CANCEL, "edit": Permission.EDIT}  # others: run
@@ -65,6 +68,7 @@ def batch_shape(snapshot: Snapshot, viewer: Viewer) -> BatchShape:
         state=batch.state,
         reason=_reason(report, viewer.language),
         waits_for=_waits_for(report),
+        at_work=len(report.at_work),
         moves=cast("list[Move]", moves_for(report, viewer.principal)),
         dry_run=batch.dry_run,
         attempt=batch.attempt,
@@ -140,7 +144,10 @@ def draft_shape(view: DraftView, snapshot: Snapshot, viewer: Viewer) -> DraftSha
             header=list(layout.header),
             header_row=layout.header_row,
             settings=dict(layout.settings),
-            reasons=dict(layout.reasons),
+            reasons={
+                name: _told(name, reason, viewer.language)
+                for name, reason in layout.reasons.items()
+            },
         ),
         warnings=_issues(view.warnings, viewer.language),
         settings=dict(view.settings),
@@ -169,9 +176,9 @@ def row_shape(view: RowView, language: Language) -> RowShape:
     """Return a row with its issues."""
     return RowShape(
         row=view.row,
-        verdict=view.verdict,
+        verdict=cast("RowVerdict", view.verdict),
         record_id=view.record_id,
-        reason=view.reason,
+        reason=view.reason and words_in(language, view.reason),
         attempt=view.attempt,
         values=dict(view.values),
         issues=_issues(view.issues, language),
@@ -209,7 +216,7 @@ def history_shape(history: RowHistory, language: Language) -> RowHistoryShape:
 
 def group_shape(group: IssueGroup, language: Language) -> IssueGroupShape:
     """Return issues of one cause."""
-    said = translated(group, language)
+    said = without_commands(translated(group, language), but=OPTION)
     shape = IssueGroupShape.model_validate(group, from_attributes=True)
     return shape.model_copy(update={"message": said})
 
@@ -228,8 +235,18 @@ def _reason(report: Report, language: Language) -> str | None:
     return reason if reason is None else words_in(language, reason)
 
 
+def _told(name: str, reason: str, language: Language) -> str:
+    """Return why a part of a layout is thought; a workbook's header is a row."""
+    is_number = name == "header_row" and reason[:1].isdigit()
+    return phrase_in(language, "reason", f"row {reason}" if is_number else reason)
+
+
 def _waits_for(report: Report) -> WaitsFor | None:
-    return None if report.waits_for is None else WAITS[report.waits_for]
+    """Return what the batch waits for; a moment until an idle worker looks is none."""
+    wait = report.waits_for
+    if wait is None or (wait is Wait.TURN and not report.is_crowded):
+        return None
+    return WAITS[wait]
 
 
 def _progress(pace: Pace) -> ProgressShape:
@@ -248,7 +265,7 @@ def _issues(issues: Iterable[Issue], language: Language) -> list[IssueShape]:
 def _issue(issue: Issue, language: Language) -> IssueShape:
     return IssueShape(
         code=issue.code,
-        message=translated(issue, language),
+        message=without_commands(translated(issue, language), but=OPTION),
         phase=issue.phase,
         level=issue.level,
         row=issue.row,

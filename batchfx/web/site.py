@@ -43,6 +43,7 @@ class Site:
     importers: Kinds | None = None
     token: LocalToken | None = None
     hint: Callable[[], object] | None = None
+    sign_in: str | None = None
     feeds: Feeds = field(init=False)
     _store: Store | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -80,6 +81,11 @@ class Site:
             await self.in_thread(self.hint)
         except Exception:  # noqa: BLE001 - the host's code; what was asked for is done
             _log.exception("Workers were given no hint")
+
+    @property
+    def way_in(self) -> str:
+        """How people sign in: "token", an address of the host's, or empty: unknown."""
+        return "token" if self.token is not None else self.sign_in or ""
 
     def kinds(self) -> Kinds:
         """Return the importers that files may be uploaded for, by name."""

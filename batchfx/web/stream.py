@@ -69,8 +69,8 @@ async def follow_batch(
     caller: Reader,
     number: Number,
     *,
-    after: Annotated[str | None, Query(max_length=100)] = None,
-    last_event_id: Annotated[str | None, Header(max_length=100)] = None,
+    after: Annotated[str | None, Query()] = None,
+    last_event_id: Annotated[str | None, Header()] = None,
 ) -> Response:
     """Follow a batch from a cursor on: what was, then what comes."""
     said = last_event_id or after or None

@@ -36,10 +36,15 @@ class LocalToken:
         return self._token
 
     def __call__(self, request: Request) -> Principal | None:
-        """Return the one who sent *request*, by bearer token or by cookie."""
+        """Return the one who sent *request*, by bearer token or by cookie.
+
+        Raises:
+            WrongTokenError: It has another token.
+
+        """
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
-            return self._principal if self._is_it(token.strip()) else None
+            return self._let_in(token.strip())
         session = request.cookies.get(self.cookie, "")
         is_known = _digest(session) in self._sessions  # by digest: no time tells of it
         return self._principal if is_known else None
@@ -51,12 +56,7 @@ class LocalToken:
             WrongTokenError: It is another one.
 
         """
-        if not self._is_it(token):
-            message = (
-                "This is not the token that was printed when the page was started. "
-                "Copy it anew from there; each start prints another one."
-            )
-            raise WrongTokenError(message)
+        principal = self._let_in(token)
         session = secrets.token_urlsafe(BYTES)
         self._sessions[_digest(session)] = None
         while len(self._sessions) > MOST_SESSIONS:
@@ -69,7 +69,7 @@ class LocalToken:
             httponly=True,
             samesite="strict",
         )
-        return self._principal
+        return principal
 
     def sign_out(self, request: Request, response: Response) -> None:
         """Forget the session of *request*."""
@@ -81,8 +81,14 @@ class LocalToken:
             samesite="strict",
         )
 
-    def _is_it(self, token: str) -> bool:
-        return hmac.compare_digest(_digest(token), _digest(self._token))
+    def _let_in(self, token: str) -> Principal:
+        if hmac.compare_digest(_digest(token), _digest(self._token)):
+            return self._principal
+        message = (
+            "This is not the token that was printed when the page was started. Copy it "
+            "anew from there; each start prints another one."
+        )
+        raise WrongTokenError(message)
 
 
 def _digest(text: str) -> bytes:

@@ -40,7 +40,7 @@ imports = create_app(DATABASE, authenticate=principal)
 
 async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:
     """Answer what is below the prefix with the imports, all else with Django."""
-    if scope["type"] == "http" and scope["path"].startswith(f"{PREFIX}/"):
+    if scope["type"] == "http" and f"{scope['path']}/".startswith(f"{PREFIX}/"):
         below = {**scope, "root_path": scope.get("root_path", "") + PREFIX}
         await imports(below, receive, send)
     else:

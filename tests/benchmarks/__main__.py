@@ -1,11 +1,14 @@
 """Measure imports against a plain script, and reading against other readers.
 
-``python -m tests.benchmarks [--only imports|reading|pages|claims] [--scale 1]
-[--rows 10000,100000,1000000] [--pairs 3]`` prints medians of wall time, CPU time and
-peak memory of each way of doing the same work on the same file, and how soon pages of
-the rows of a batch, the largest of these, are there. Every run is a process of its own;
-they take turns, so that a slow spell of the machine meets all of them. ``--only claims
-[--chunks 1000000] [--seconds 30] [--workers 8]`` is about the queue alone.
+``python -m tests.benchmarks [--only imports|reading|pages|uploads|claims|workers]
+[--scale 1] [--rows 10000,100000,1000000] [--pairs 3] [--keep FOLDER]`` prints medians
+of wall time, CPU time and peak memory of each way of doing the same work on the same
+file, how soon pages of the rows of a batch, the largest of these, are there, and what
+uploads take. Every run is a process of its own; they take turns, so that a slow spell
+of the machine meets all of them. The batch whose pages are measured is kept in the
+folder, for the next time. ``--only claims [--chunks 1000000] [--seconds 30]
+[--workers 8]`` is about the queue alone, and ``--only workers`` about what a second
+process adds.
 """
 
 from __future__ import annotations
@@ -26,8 +29,11 @@ from tests.benchmarks.claims import measure_claims
 from tests.benchmarks.pages import measure_pages
 from tests.benchmarks.reading import measure_reading, write_customers
 from tests.benchmarks.runs import Run, run
+from tests.benchmarks.uploads import measure_uploads
+from tests.benchmarks.workers import measure_workers
 
 BOOKKEEPING_ROWS = 100_000
+PARTS = ["imports", "reading", "pages", "uploads", "claims", "workers"]
 WAYS = {
     "batchfx": "TableImporter",
     "rows": "Importer with checks and process, called a row",
@@ -37,14 +43,23 @@ WAYS = {
 
 
 @click.command()
-@click.option("--only", type=click.Choice(["imports", "reading", "pages", "claims"]))
+@click.option("--only", type=click.Choice(PARTS))
 @click.option("--scale", default=1.0, show_default=True, help="Of the files to read.")
 @click.option("--rows", default="10000,100000,1000000", show_default=True)
 @click.option("--pairs", default=3, show_default=True, help="Runs of each way.")
+@click.option("--keep", type=click.Path(path_type=Path), help="For pages.")
 @click.option("--chunks", default=1_000_000, show_default=True, help="That wait.")
 @click.option("--seconds", default=30.0, show_default=True, help="Of claiming.")
 @click.option("--workers", default=8, show_default=True, help="That claim.")
-def main(only: str | None, scale: float, rows: str, pairs: int, **queue: Any) -> None:
+def main(
+    *,
+    only: str | None,
+    scale: float,
+    rows: str,
+    pairs: int,
+    keep: Path | None,
+    **queue: Any,
+) -> None:
     """Measure and print."""
     print(
         f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, "
@@ -57,10 +72,14 @@ def main(only: str | None, scale: float, rows: str, pairs: int, **queue: Any) ->
         if only in {None, "reading"}:
             measure_reading(Path(folder), scale, pairs)
         if only in {None, "pages"}:
-            measure_pages(Path(folder), max(int(word) for word in rows.split(",")))
+            measure_pages(keep or Path(folder), max(map(int, rows.split(","))))
+        if only in {None, "uploads"}:
+            measure_uploads(Path(folder))
         if only in {None, "claims"}:
             measure_claims(Path(folder), **queue)
             measure_bookkeeping(Path(folder), BOOKKEEPING_ROWS)
+        if only in {None, "workers"}:
+            measure_workers(Path(folder), pairs, scale)
 
 
 def measure(folder: Path, count: int, pairs: int) -> None:

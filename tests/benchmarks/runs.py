@@ -52,13 +52,13 @@ def run(module: str, *arguments: str) -> Run:
     return Run(cpu, json.loads(output))
 
 
-def peak_memory() -> float:
-    """Return the most memory that this process has had, in MiB.
+def peak_memory(pid: int | None = None) -> float:
+    """Return the most memory that this process, or *pid*, has had, in MiB.
 
     Linux is asked for it where it can be: what ``getrusage`` says of a new process
     includes that of the process which started it.
     """
-    status = Path("/proc/self/status")
+    status = Path(f"/proc/{pid or 'self'}/status")
     if not status.exists():
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     fields = dict(line.split(":", 1) for line in status.read_text().splitlines())

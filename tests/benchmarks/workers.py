@@ -68,6 +68,7 @@ class HashedImporter(Importer[HashedRow]):
 
 def measure_workers(folder: Path, pairs: int, scale: float) -> None:
     """Run with one process and with two, in turns; print the medians."""
+    folder.chmod(0o711)  # for the user that PostgreSQL runs as
     count = max(CHUNK * 8, int(ROWS * scale))
     taken: dict[int, list[float]] = {1: [], 2: []}
     with start_postgres(folder / "postgres", safe=True) as server:
@@ -121,11 +122,3 @@ def _run(store: Store, url: str, count: int, processes: int) -> float:
     begun, done = first.at, int(first.content["examined"])
     seconds = events[-1].at - begun
     return seconds * count / float(count - done)
-
-
-if __name__ == "__main__":
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as name:
-        Path(name).chmod(0o711)
-        measure_workers(Path(name), 1, 1.0)

@@ -41,6 +41,23 @@ class GuestImporter(Importer[GuestRow]):
         return row.code
 
 
+class ArrivalRow(BaseModel):
+    """A guest who has come."""
+
+    code: Annotated[str, Column("Guest no.")]
+
+
+class ArrivalImporter(Importer[ArrivalRow]):
+    """Notes who has come."""
+
+    name = "arrivals"
+
+    def process(self, row: ArrivalRow, context: Context) -> str:
+        """Note it; the record's id is the guest's code."""
+        del context
+        return row.code
+
+
 def file_of(rows: int, faulty: dict[int, str] | None = None, fill: str = "") -> bytes:
     """Return a file of guests; *faulty* has the country of some, by row number.
 

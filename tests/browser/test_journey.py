@@ -88,7 +88,7 @@ def test_an_upload_that_the_network_cuts_goes_on_and_makes_one_batch(
     screen.open("/new")
     expect(page.get_by_label("What is in the file")).to_be_visible()
     wire.rate = 1.5e6
-    choose(page, file_of(3000, fill="x" * 1200), "cut.csv")
+    choose(page, file_of(6000, fill="x" * 1200), "cut.csv")  # more than sockets hoard
     expect(page.get_by_text(re.compile(r"^[1-9][\d.]* [kM]B of"))).to_be_visible()
     wire.cut()
     expect(page.get_by_text("The connection is down")).to_be_visible()
@@ -146,7 +146,6 @@ def test_one_goes_the_whole_way_with_the_keyboard_alone(screen: Screen) -> None:
     for key in ("ArrowRight",) * 6:
         page.keyboard.press(key)
     expect(cell(page, 7, "Nation")).to_be_focused()
-    page.keyboard.press("F2")
     page.keyboard.type("AT")
     page.keyboard.press("Enter")
     expect(headline(page, "Checked: every row is valid")).to_be_visible()
@@ -166,16 +165,41 @@ def test_a_value_is_replaced_in_every_row_and_rows_are_left_out(
     page.get_by_label("By", exact=True).fill("IT")
     screen.keep("fix")
     screen.judge()
-    page.get_by_role("button", name="Replace everywhere").click()
+    page.get_by_role("button", name="Replace in all rows").click()
+    expect(page.get_by_text("Replace “Italia” by “IT” in 2 rows?")).to_be_visible()
+    page.get_by_role("button", name="Yes").click()
     expect(page.get_by_text("2 rows were changed.")).to_be_visible()
     expect(count_of(page, "invalid")).to_have_text("2")
+    cell(page, 20, "Nation").click()
+    page.get_by_label("Nation, row 20").fill("DE")
+    page.get_by_role("button", name="In all such rows").click()
+    expect(page.get_by_text("Replace “Narnia” by “DE” in 1 row?")).to_be_visible()
+    page.get_by_role("button", name="No", exact=True).click()
+    page.keyboard.press("Escape")
+    leave_out_two(screen)
+    expect(headline(page, "Checked: 2 rows are left out")).to_be_visible()
+    expect(count_of(page, "left out")).to_have_text("2")
+    page.get_by_role("button", name="Import 38 valid rows").click()
+    expect(headline(page, "Complete: 2 rows were left out")).to_be_visible()
+
+
+def leave_out_two(screen: Screen) -> None:
+    """Leave two faulty rows out, which is asked first; valid ones can't be settled."""
+    page = screen.page
+    settle = page.get_by_role("button", name="Settle without importing")
+    page.get_by_label("Result").select_option("")
+    page.get_by_label("Mark row 10", exact=True).check()
+    expect(page.get_by_role("button", name="Leave out")).to_be_visible()
+    expect(settle).to_have_count(0)
+    page.get_by_label("Mark row 10", exact=True).uncheck()
     page.get_by_label("Mark row 20").check()
     page.get_by_label("Mark row 30").check()
-    screen.keep("marked")
+    expect(settle).to_be_visible()
     page.get_by_role("button", name="Leave out").click()
-    expect(page.get_by_text("2 rows are left out.")).to_be_visible()
-    expect(headline(page, "Checked: every row is valid")).to_be_visible()
-    expect(count_of(page, "skipped")).to_have_text("2")
+    expect(page.get_by_text("Leave 2 rows out for good?")).to_be_visible()
+    screen.keep("marked")
+    page.get_by_role("button", name="Yes").click()
+    expect(page.get_by_text("2 rows are left out and will not")).to_be_visible()
 
 
 def test_whoever_comes_second_to_a_row_is_told_and_overwrites_nothing(
@@ -202,6 +226,54 @@ def test_whoever_comes_second_to_a_row_is_told_and_overwrites_nothing(
     expect(told).to_have_count(0)
 
 
+def test_a_cell_is_written_or_pasted_into_and_the_next_click_saves_it(
+    look: Open,
+) -> None:
+    screen = look(permissions=["clipboard-read", "clipboard-write"])
+    page = screen.page
+    checked(screen, file_of(20, {4: "Italia", 5: "Francia"}))
+    cell(page, 4, "Nation").focus()
+    paste(page, "IT\tFR\n")
+    expect(page.get_by_text("One value at a time")).to_be_visible()
+    paste(page, "IT\n")
+    expect(page.get_by_label("Nation, row 4")).to_have_value("IT")
+    cell(page, 5, "Nation").click()
+    expect(page.locator('tr[data-row="4"]')).to_have_class("pending")
+    expect(page.get_by_label("Nation, row 4")).to_have_count(0)
+    page.get_by_label("Nation, row 5").fill("FR")
+    page.get_by_label("Result").select_option("")
+    expect(headline(page, "Checked: every row is valid")).to_be_visible()
+    expect(cell(page, 5, "Nation")).to_have_text("FR")
+    expect(cell(page, 5, "Result")).to_have_text("valid, not imported yet")
+    cell(page, 6, "Nation").click()
+    page.get_by_label("Nation, row 6").fill("AT")
+    page.get_by_role("button", name="Import 20 valid rows").click()
+    expect(headline(page, "Complete: every row ended well")).to_be_visible()
+    expect(cell(page, 6, "Nation")).to_have_text("AT")
+
+
+def paste(page: Page, text: str) -> None:
+    """Paste a text where the focus is."""
+    page.evaluate("(text) => navigator.clipboard.writeText(text)", text)
+    page.keyboard.press("Control+V")
+
+
+def test_what_others_go_on_with_is_seen_in_every_window(look: Open) -> None:
+    screen, other = look(), look()
+    page, late = screen.page, other.page
+    number = checked(screen, file_of(20, {4: "Italia"}))
+    other.open(f"/batches/{number}")
+    expect(cell(late, 4, "Nation")).to_have_text("Italia")
+    mend(page, 4, "Nation", "IT")
+    late.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(headline(late, "Checked: every row is valid")).to_be_visible()
+    page.get_by_role("button", name="Import 20 valid rows").click()
+    expect(headline(page, "Complete: every row ended well")).to_be_visible()
+    late.get_by_role("button", name="Import 20 valid rows").click()
+    expect(headline(late, "Complete: every row ended well")).to_be_visible()
+    expect(late.get_by_role("alert")).to_contain_text("only what was checked can be")
+
+
 def test_what_a_file_holds_never_becomes_markup(screen: Screen) -> None:
     page = screen.page
     lines = f"Guest no.;Name;Nation;{MARKUP}\nG1;{MARKUP};{MARKUP};{MARKUP}\n"
@@ -221,28 +293,46 @@ def test_the_faulty_rows_go_out_as_a_file_and_come_back_corrected(
     screen: Screen,
 ) -> None:
     page = screen.page
-    number = checked(screen, file_of(10, {4: "Italia"}))
+    number = checked(screen, file_of(10, {4: "Italia", 6: "Francia"}))
+    page.get_by_text("Fix 2 rows in a file instead").click()
+    expect(page.get_by_text("nothing is written yet. Rows that")).to_be_visible()
+    name = correct(page, "Italia", "IT")
+    assert name == f"guests-{number}-faulty-rows.csv"
+    expect(headline(page, "Checked: 1 row needs attention")).to_be_visible()
+    expect(count_of(page, "valid, not imported yet")).to_have_text("9")
     page.get_by_role("button", name="Import 9 valid rows").click()
-    page.get_by_text("Fix 1 row in a file instead").click()
-    with page.expect_download() as waited:
-        page.get_by_role("link", name="CSV").click()
-    assert waited.value.suggested_filename == f"guests-{number}-faulty-rows.csv"
-    text = waited.value.path().read_text("utf-8-sig").replace("Italia", "IT")
+    expect(page.get_by_text("Fix 1 row in a file instead")).to_be_visible()
+    expect(page.get_by_text("Its rows are imported at once.")).to_be_visible()
     screen.keep("file")
     screen.judge()
-    page.locator("input[type=file]").set_input_files(
-        csv_file("back.csv", text.encode())
-    )
+    correct(page, "Francia", "FR")
     expect(headline(page, "Complete: every row ended well")).to_be_visible()
     expect(count_of(page, "created")).to_have_text("10")
+
+
+def correct(page: Page, old: str, new: str) -> str:
+    """Take the file of faulty rows, bring it back corrected, and return its name."""
+    with page.expect_download() as waited:
+        page.get_by_role("link", name="CSV").click()
+    text = waited.value.path().read_text("utf-8-sig").replace(old, new)
+    corrected = csv_file("back.csv", text.encode())
+    page.locator("input[type=file]").set_input_files(corrected)
+    return waited.value.suggested_filename
 
 
 def test_a_run_is_paused_resumed_and_cancelled(screen: Screen) -> None:
     page = screen.page
     checked(screen, file_of(2500))
     page.get_by_role("button", name="Import 2,500 valid rows").click()
+    expect(headline(page, "Importing")).to_be_visible()
+    page.context.set_offline(True)
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_text("There is no connection")).to_be_visible()
+    page.context.set_offline(False)
+    expect(page.get_by_text("There is no connection")).to_have_count(0)
     page.get_by_role("button", name="Pause").click()
     expect(headline(page, "Paused")).to_be_visible()
+    expect(page.get_by_text("Nothing more begins until it is resumed.")).to_be_visible()
     screen.keep("paused")
     screen.judge()
     page.get_by_role("button", name="Resume").click()

@@ -6,11 +6,19 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Route, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.conftest import Open, Screen, Served
 from tests.browser.guests import file_of
-from tests.browser.journeys import checked, choose, csv_file, headline
+from tests.browser.journeys import (
+    cell,
+    check,
+    checked,
+    choose,
+    count_of,
+    csv_file,
+    headline,
+)
 
 DESK: Any = {"width": 1280, "height": 900}
 PHONE: Any = {"width": 360, "height": 740}
@@ -111,6 +119,33 @@ def test_the_printed_address_lets_in_and_the_token_leaves_the_address(
     assert screen.page.evaluate("document.cookie") == ""
 
 
+def test_what_is_typed_stays_when_the_session_ends_and_one_signs_in_above_it(
+    look: Open, served: Served
+) -> None:
+    screen = look(storage_state=None)
+    page = screen.page
+    page.goto(f"{served.site}/sign-in")
+    expect(page.get_by_label("Token")).to_be_visible()
+    page.goto(f"{served.site}/sign-in#token=guessed")
+    expect(page.get_by_role("alert")).to_contain_text("This is not the token.")
+    assert page.url == f"{served.site}/sign-in"
+    page.goto(served.way_in)
+    expect(page.get_by_role("heading", name="Imports")).to_be_visible()
+    checked(screen, file_of(9, {4: "Italia"}))
+    cell(page, 4, "Nation").click()
+    page.get_by_label("Nation, row 4").fill("IT")
+    page.context.clear_cookies()
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("Your session has ended. Sign in and go")).to_be_visible()
+    screen.keep("ended")
+    screen.judge()
+    page.get_by_label("Token").fill(served.way_in.partition("token=")[2])
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.locator("dialog")).to_have_count(0)
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(headline(page, "Checked: every row is valid")).to_be_visible()
+
+
 def test_what_can_not_be_loaded_is_said_and_can_be_tried_again(
     look: Open, numbers: tuple[int, int]
 ) -> None:
@@ -160,7 +195,80 @@ def test_a_file_that_is_none_is_refused_and_another_can_be_chosen(
     expect(page.get_by_role("alert")).to_contain_text("empty")
     screen.keep("refused")
     screen.judge()
-    expect(page.locator(".drop")).to_be_visible()
+    expect(page.get_by_label("What is in the file")).to_have_value("guests")
+    several = b'{"march": [{"Guest no.": "G1", "Name": "Ada", "Country": "DE"}],'
+    several += b'"april": [{"Guest no.": "G2", "Name": "Bo", "Country": "DE"}]}'
+    page.locator("input[type=file]").set_input_files(csv_file("all.json", several))
+    page.get_by_label("Where the records are").select_option("april")
+    screen.keep("asked")
+    screen.judge()
+    page.get_by_role("button", name="Send it with this answer").click()
+    expect(page.get_by_text("all.json · guests · JSON")).to_be_visible()
+    expect(page.get_by_role("region", name="First rows")).to_contain_text("Bo")
+
+
+def test_a_file_waits_for_its_kind_and_a_discarded_one_is_gone(screen: Screen) -> None:
+    page = screen.page
+    screen.open("/new")
+    expect(page.get_by_label("What is in the file")).to_have_value("")
+    drop(page, ["one.csv", "two.csv"])
+    expect(page.get_by_text("One file at a time, please: 2 were")).to_be_visible()
+    drop(page, [])
+    expect(page.get_by_text("What was dropped is no file.")).to_be_visible()
+    assert drop(page, ["beside.csv"], "h1"), "the browser would leave the page"
+    drop(page, ["one.csv"])
+    expect(page.get_by_text("Choose above what is in “one.csv”.")).to_be_visible()
+    screen.keep("waits")
+    page.get_by_label("What is in the file").select_option("guests")
+    page.get_by_role("button", name="Go on").click()
+    expect(headline(page, "Is the file understood?")).to_be_visible()
+    page.get_by_role("button", name="Discard").click()
+    page.get_by_role("button", name="Yes").click()
+    expect(page.get_by_text("“one.csv” was discarded; nothing of it")).to_be_visible()
+    expect(page).to_have_url(f"{screen.site}/new")
+    screen.keep("discarded")
+    screen.judge()
+
+
+def drop(page: Page, names: list[str], place: str = ".drop") -> bool:
+    """Drop files of guests, or a text, on a place; tell if the page took it."""
+    text = "Guest no.;Name;Country\nG1;Ada;DE\n"
+    held = page.evaluate_handle(
+        """([names, text]) => {
+          const held = new DataTransfer();
+          for (const each of names) held.items.add(new File([text], each));
+          if (!names.length) held.setData("text/plain", text);
+          return held;
+        }""",
+        [names, text],
+    )
+    taken: bool = page.locator(place).evaluate(
+        """(place, dataTransfer) => {
+          const far = { bubbles: true, cancelable: true, composed: true };
+          const said = { ...far, dataTransfer };
+          return !place.dispatchEvent(new DragEvent("drop", said));
+        }""",
+        held,
+    )
+    return taken
+
+
+def test_of_very_many_columns_some_are_drawn_and_all_are_found(screen: Screen) -> None:
+    page = screen.page
+    screen.open("/new")
+    names = ["Guest no.", "Name", *(f"c{n}" for n in range(3_000)), "Country"]
+    cells = ["G1", "Ada", *("x" for _ in range(3_000)), "Narnia"]
+    choose(page, f"{';'.join(names)}\n{';'.join(cells)}\n".encode(), "wide.csv")
+    expect(page.get_by_text("Shown: 40 of 3,003 columns.")).to_be_visible()
+    expect(page.get_by_role("columnheader", name="Country")).to_be_visible()
+    page.get_by_label("Column for Nights").fill("c2999")
+    page.get_by_label("Column for Nights").press("Enter")
+    expect(page.get_by_role("columnheader", name="c2999")).to_be_visible()
+    check(page)
+    page.get_by_label("Find a column by its name").fill("c1777")
+    page.get_by_label("Find a column by its name").press("Enter")
+    expect(page.get_by_role("columnheader", name="c1777")).to_be_visible()
+    expect(page.get_by_text("Shown: 1 of 3,003 columns.")).to_be_visible()
 
 
 def test_what_only_a_person_can_say_of_a_file_is_asked_in_the_pages_words(
@@ -174,8 +282,18 @@ def test_what_only_a_person_can_say_of_a_file_is_asked_in_the_pages_words(
     expect(page.get_by_text("--set")).to_have_count(0)
     screen.keep("asked")
     screen.judge()
+    check(page)
+    expect(headline(page, "Checked: 1 row needs attention")).to_be_visible()
+    again = page.get_by_role("button", name="Check again with this")
+    again.click()
+    expect(page.get_by_label("Order of dates")).to_have_value("")
+    expect(headline(page, "Checked: 1 row needs attention")).to_be_visible()
+    screen.keep("owed")
+    screen.judge()
     page.get_by_label("Order of dates").select_option("Day, month, year")
-    expect(asked).to_have_text("03/04/2026")
+    again.click()
+    expect(headline(page, "Checked: every row is valid, nothing is")).to_be_visible()
+    expect(count_of(page, "valid, not imported yet")).to_have_text("1")
 
 
 def test_a_list_without_a_match_says_so(screen: Screen) -> None:
@@ -184,7 +302,26 @@ def test_a_list_without_a_match_says_so(screen: Screen) -> None:
     page.get_by_label("Name of the file").fill("no such file")
     expect(page.get_by_text("No import is like that.")).to_be_visible()
     page.get_by_label("State").select_option("failed")
+    expect(page).to_have_url(f"{screen.site}/?state=failed&text=no+such+file")
+    page.reload()
     expect(page.get_by_text("No import is like that.")).to_be_visible()
+    expect(page.get_by_label("Name of the file")).to_have_value("no such file")
+    expect(page.get_by_label("State")).to_have_value("failed")
+
+
+def test_an_address_that_is_none_has_a_way_back(screen: Screen) -> None:
+    page = screen.page
+    for path in ("/nope", "/batches/abc"):
+        screen.open(path)
+        expect(page.get_by_role("heading", name="There is nothing")).to_be_visible()
+        assert screen.answers[0].status == 404
+        screen.answers.clear()
+    screen.keep("missing")
+    screen.judge()
+    screen.open("/batches/9999")
+    expect(page.get_by_text("There is no import 9999 here.")).to_be_visible()
+    page.get_by_role("link", name="Imports").click()
+    expect(page).to_have_url(f"{screen.site}/")
 
 
 def test_an_empty_list_offers_the_first_import(look: Open) -> None:

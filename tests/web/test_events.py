@@ -183,7 +183,9 @@ def test_another_tenant_can_not_follow(here: Site, place_here: str) -> None:
     assert answer.json() | {"detail": ""} == missing.json() | {"detail": ""}
 
 
-async def _follow_all(place: str, number: int) -> list[list[str]]:
+async def _follow_all(
+    place: str, number: int, all_in: asyncio.Event
+) -> list[list[str]]:
     """Follow with everybody at once until the batch ends; return the cursors seen."""
     limits = httpx.Limits(max_connections=FOLLOWERS)
     ready = asyncio.Semaphore(0)
@@ -203,11 +205,8 @@ async def _follow_all(place: str, number: int) -> list[list[str]]:
         tasks = [asyncio.create_task(one(client)) for _ in range(FOLLOWERS)]
         for _ in range(FOLLOWERS):
             await ready.acquire()
-        _all_in.set()
+        all_in.set()
         return list(await asyncio.gather(*tasks))
-
-
-_all_in = asyncio.Event()
 
 
 def _wait_for_quiet(asked: Callable[[], int]) -> None:
@@ -222,28 +221,28 @@ def _wait_for_quiet(asked: Callable[[], int]) -> None:
 
 
 def test_two_hundred_followers_cost_no_more_reads_than_one(
-    here: Site, place_here: str
+    site: Site, place: str
 ) -> None:
-    number = here.started(GOOD)
+    number = site.started(GOOD)
     key = BatchKey("acme", number)
 
     def watch() -> float:
         """Count the reads of two seconds in which everybody follows; then end it."""
-        asked = count_statements(here.store)
+        asked = count_statements(site.store)
         _wait_for_quiet(asked)
         before, begun = asked(), time.monotonic()
         time.sleep(2.0)
         rate = (asked() - before) / (time.monotonic() - begun)
         for _ in range(5):
-            with here.store.write() as connection:
+            with site.store.write() as connection:
                 events.add(connection, key, EventKind.PROGRESSED, {})
-        here.post(f"/api/batches/{number}/cancel")
+        site.post(f"/api/batches/{number}/cancel")
         return rate
 
     async def both() -> tuple[list[list[str]], float]:
-        _all_in.clear()
-        followed = asyncio.create_task(_follow_all(place_here, number))
-        await _all_in.wait()
+        all_in = asyncio.Event()
+        followed = asyncio.create_task(_follow_all(place, number, all_in))
+        await all_in.wait()
         rate = await asyncio.to_thread(watch)
         return await followed, rate
 

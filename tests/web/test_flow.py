@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+from typing import get_args
 
+from batchfx.execution.waiting import Wait
+from batchfx.model.switches import SwitchScope
+from batchfx.store import switches
+from batchfx.web import pages
+from batchfx.web.shapes import WaitsFor
+from batchfx.web.showing import WAITS
 from tests.web.site import FAULTY, GOOD, RAW, Site, as_user
 
 
@@ -43,6 +51,33 @@ def test_a_check_goes_through_the_whole_file_and_writes_nothing(site: Site) -> N
         "int_parsing",
         "less_than_equal",
     }
+
+
+def test_what_is_switched_off_is_said_but_not_by_whom_and_why(site: Site) -> None:
+    number = site.started()
+    for is_off in (True, False):
+        with site.store.write() as connection:
+            switches.turn(
+                connection,
+                *(SwitchScope.IMPORTER, "people"),
+                is_off=is_off,
+                reason="a secret audit",
+                who="operator Olga",
+            )
+        told = site.get(f"/api/batches/{number}")
+        assert told.json()["waits_for"] == ("switch" if is_off else "worker")
+        assert "secret" not in told.text
+        assert "Olga" not in told.text
+
+
+def test_there_are_words_for_whatever_a_batch_waits_for() -> None:
+    for catalogue in (pages.STATIC / "messages").iterdir():
+        texts = json.loads(catalogue.read_text("utf-8"))
+        for word in get_args(WaitsFor):
+            assert texts[f"waits.{word}"], catalogue
+            assert texts[f"waits.{word}.do"], catalogue
+    assert set(WAITS) == set(Wait)
+    assert set(WAITS.values()) == set(get_args(WaitsFor))
 
 
 def rows_of(site: Site, query: str, after: int | None = 0) -> list[int]:

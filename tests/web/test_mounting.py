@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -44,6 +45,16 @@ HOSTS: list[tuple[str, Serve]] = [
 ]
 
 
+def check_edges(web: httpx.Client, in_pieces: int) -> None:
+    """Check the address without a slash, and a body without a length or a type."""
+    nobody = web.get("/imports/api/batches", headers={"X-Remote-User": ""})
+    assert nobody.status_code == 401
+    assert web.get("/imports").headers["Location"].endswith("/imports/")
+    place = "/imports/api/batches?importer=customers"
+    lost = web.post(place, content=iter([b"a"]))
+    assert lost.status_code == in_pieces, lost.text
+
+
 @pytest.mark.parametrize(("name", "serve"), HOSTS)
 def test_a_sample_of_mounting_imports_a_file(
     name: str, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -56,11 +67,6 @@ def test_a_sample_of_mounting_imports_a_file(
     store = open_store(url)
     with serve(app) as place, httpx.Client(base_url=place, headers=ANN) as web:
         assert web.get("/").json() == {"imports": "/imports/"}
-        assert (
-            web.get("/imports/api/batches", headers={"X-Remote-User": ""}).status_code
-            == 401
-        )
-
         uploaded = web.post(
             "/imports/api/batches?importer=customers",
             files={"file": ("customers.csv", (SAMPLES / "customers.csv").read_bytes())},
@@ -81,7 +87,11 @@ def test_a_sample_of_mounting_imports_a_file(
 
         document = web.get("/imports/api/openapi.json").json()
         assert document["servers"] == [{"url": "/imports"}]
+        check_edges(web, in_pieces=415 if serve is running else 411)
         page = web.get("/imports/")
         assert "/imports/static/" in page.text
+        script = web.get(re.findall(r'src="(/imports/static/[^"]+)', page.text)[0])
+        assert script.headers["Content-Encoding"] == "gzip"
+        assert int(script.headers["Content-Length"]) < len(script.content)
         assert "script-src 'self'" in page.headers["Content-Security-Policy"]
     store.close()

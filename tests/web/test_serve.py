@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +17,13 @@ from pathlib import Path
 import httpx
 import psutil
 import pytest
+import sqlalchemy as sa
 
 from batchfx.cli.serve import listening
 from batchfx.errors import UsageError
+from batchfx.store.engine import open_store
+from batchfx.store.schema import WORKER
+from tests.benchmarks.runs import peak_memory
 from tests.web.site import messages
 
 ROOT = Path(__file__).parents[2]
@@ -129,6 +133,72 @@ def test_a_file_is_imported_by_the_pages_own_worker_and_all_of_it_ends(
     told = page.log.read_text()
     assert told.count(page.token) == 1
     assert "Traceback" not in told
+
+
+def test_a_page_that_is_killed_leaves_no_worker_behind(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    store = open_store(url)
+
+    def ends() -> list[float | None]:
+        with store.read() as connection:
+            ended = sa.select(WORKER.c.ended_at).where(WORKER.c.installed.is_not(None))
+            return list(connection.execute(ended).scalars())
+
+    def wait(is_so: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + 30
+        while not is_so():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+    with served(tmp_path, "--database", url) as page:
+        wait(lambda: ends() == [None])  # it is in, and its handler has begun
+        below = page.tree()
+        assert len(below) >= 2
+        page.process.kill()
+        wait(lambda: not any(map(is_at_work, below)))
+    left = ends()
+    assert len(left) == 1
+    assert left[0] is not None  # it said that it left
+    store.close()
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+def test_the_memory_of_an_upload_does_not_grow_with_it(
+    database: str, tmp_path: Path
+) -> None:
+    part = b"".join(b"%d,Ann %d,a%d@example.org\n" % (n, n, n) for n in range(2_000))
+
+    def file_of(megabytes: int) -> Iterator[bytes]:
+        yield b"customer_no,name,email\n"
+        for _ in range(megabytes * 1_000_000 // len(part)):
+            yield part
+
+    def peak(megabytes: int) -> float:
+        """Return the most that a process of its own has had, in MiB."""
+        with served(tmp_path, "--database", database, "--workers", "0") as page:
+            answer = httpx.post(
+                f"{page.place}/api/batches?importer=customers",
+                content=file_of(megabytes),
+                headers={
+                    "Authorization": f"Bearer {page.token}",
+                    "Content-Type": "application/octet-stream",
+                },
+                timeout=120,
+            )
+            assert answer.status_code == 201, answer.text
+            return peak_memory(page.process.pid)
+
+    open_store(database).close()  # to make the tables takes memory of its own
+    small, large = peak(20), peak(200)
+    assert large - small < 10
+    assert small < 250
+
+
+def is_at_work(process: psutil.Process) -> bool:
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def test_the_address_that_is_printed_has_the_token_where_no_server_sees_it(

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import csv
 import errno
 import hashlib
+import io
+import json
 import os
 import socket
 import tempfile
 import threading
 import time
+import zipfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
+import openpyxl
 import psutil
 import pytest
 import sqlalchemy as sa
@@ -218,3 +223,93 @@ def test_a_large_upload_is_never_whole_in_memory(here: Site) -> None:
         watcher.join()
     assert answer.status_code == 201, answer.text
     assert peak[0] - before < 40_000_000 < pieces * len(rows)
+
+
+def workbook(*sheets: str) -> bytes:
+    """Return a workbook with the same table on each of the *sheets*."""
+    book = openpyxl.Workbook(write_only=True)
+    for name in sheets:
+        sheet = book.create_sheet(name)
+        for row in csv.reader(io.StringIO(GOOD)):
+            sheet.append(row)
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+def test_a_refusal_that_an_option_would_answer_asks_for_it(here: Site) -> None:
+    def asked(content: bytes) -> tuple[str, str, list[str]]:
+        answer = here.post(UPLOAD, content=content, headers=RAW)
+        assert answer.status_code == 422, answer.text
+        told = answer.json()
+        code = told["type"].removeprefix("urn:batchfx:problem:")
+        return code, told["option"], told["choices"]
+
+    people = [{"Code": 1, "Name": "Ann", "Age": 30}]
+    inside = json.dumps({"made": "today", "people": people, "others": people}).encode()
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("a.csv", GOOD)
+        archive.writestr("b.csv", GOOD)
+    twice = b"Code,Name,Name\n1,Ann,30\n"
+    records = b"5,5\n6,7\n8,9\n"
+    assert asked(workbook("January", "2")) == (
+        *("choose_sheet", "sheet"),
+        ["January", "2"],
+    )
+    assert asked(inside) == (
+        *("choose_records", "records"),
+        ["people", "others", "."],
+    )
+    assert asked(packed.getvalue()) == (
+        *("choose_member", "member"),
+        ["a.csv", "b.csv"],
+    )
+    assert asked(twice) == ("duplicate_header", "header_row", [])
+    assert asked(records) == ("no_header", "header_row", ["0", "1"])
+    plain = here.post(UPLOAD, content=b"", headers=RAW).json()
+    assert "option" not in plain
+    assert batches_in(here) == 0
+
+
+def test_an_upload_may_say_how_its_file_is_read(here: Site) -> None:
+    book = workbook("January", "2")
+
+    def uploaded(*said: str) -> httpx.Response:
+        params = {"importer": "people", "set": list(said)}
+        return here.post("/api/batches", params=params, content=book, headers=RAW)
+
+    drafted = uploaded('sheet="2"', "header_row=1", "date_order.Age=dmy")
+    assert drafted.status_code == 201, drafted.text
+    place = f"/api/batches/{drafted.json()['number']}/draft"
+    draft = here.get(place).json()
+    assert draft["settings"] == {
+        "sheet": "2",
+        "header_row": 1,
+        "date_order": {"Age": "dmy"},
+    }
+    assert draft["layout"]["settings"]["sheet"] == "2"
+    assert [each["cells"][1] for each in draft["rows"]] == ["Ann", "Bob", "Cid"]
+    for wrong, detail in (
+        ("sheet", "'sheet' is no option: write KEY=VALUE"),
+        ('delimiter="\\u0000"', "The request can't be understood: set: U+0000"),
+        ("values=" + "[" * 5_000, "The option 'values' can't be"),
+        ("shet=1", "There is no option 'shet'. Is 'sheet' meant?"),
+        ("header_row=-1", "The option 'header_row' can't be -1: it is the number"),
+        ("sheet=March", "There is no sheet 'March'."),
+    ):
+        refused = uploaded(wrong)
+        assert refused.status_code == 422
+        assert refused.json()["detail"].startswith(detail)
+    assert batches_in(here) == 1
+
+
+def test_a_corrected_file_may_say_how_it_is_read(here: Site) -> None:
+    number = here.done()
+    place = f"/api/batches/{number}/rerun"
+    book = workbook("January", "2")
+    refused = here.post(place, content=book, headers=RAW)
+    assert (refused.status_code, refused.json()["option"]) == (422, "sheet")
+    params = {"set": 'sheet="2"', "name": "again.xlsx"}
+    taken = here.post(place, params=params, content=book, headers=RAW)
+    assert taken.status_code == 202, taken.text

@@ -1,7 +1,7 @@
 // Calls of the API. An answer that is no success is thrown as a Problem.
 
 const HERE = new URL(".", import.meta.url);
-export const BASE = HERE.pathname.slice(0, HERE.pathname.lastIndexOf("/static/"));
+export const BASE = HERE.href.slice(0, HERE.href.lastIndexOf("/static/"));
 
 // What went wrong; *kind* is stable ("conflict"), "offline" where nothing was heard.
 export class Problem extends Error {
@@ -15,12 +15,13 @@ export class Problem extends Error {
 
 export class Api {
   constructor(base, language) {
-    this.base = (base ?? BASE).replace(/\/+$/, "");
+    this.base = new URL(base ?? BASE, document.baseURI).href.replace(/\/+$/, "");
     this.language = language;
   }
 
   url(path, query = {}) {
-    const said = Object.entries(query).filter(([, value]) => value !== null && value !== undefined && value !== "");
+    const each = Object.entries(query).flatMap(([name, value]) => [value].flat().map((one) => [name, one]));
+    const said = each.filter(([, value]) => value !== null && value !== undefined && value !== "");
     const text = new URLSearchParams(said).toString();
     return `${this.base}/api/${path}${text && `?${text}`}`;
   }
@@ -46,7 +47,7 @@ export class Api {
     let answer;
     try {
       const sent = body === undefined ? undefined : JSON.stringify(body);
-      answer = await fetch(url, { method, body: sent, signal, headers: this.headers(written), credentials: "same-origin" });
+      answer = await fetch(url, { method, body: sent, signal, headers: this.headers(written), credentials: "include" });
       return judged(answer.status, await answer.text());
     } catch (error) {
       if (error instanceof Problem || error.name === "AbortError") throw error;
@@ -59,6 +60,7 @@ export class Api {
     return new Promise((resolve, reject) => {
       const request = new XMLHttpRequest();
       request.open("POST", this.url(path, query));
+      request.withCredentials = true;
       const headers = this.headers({ "Content-Type": "application/octet-stream", "Idempotency-Key": key });
       for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
       request.upload.onprogress = (event) => told(event.loaded, event.total);

@@ -29,6 +29,21 @@ export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+const LONG = 160; // characters that a cell shows at once
+
+// A value from a file: of a long one the beginning, and the whole of it with the focus.
+export const cellText = (text) => h("span", { class: "text", tabindex: text?.length > LONG ? 0 : undefined }, text ?? "–");
+
+export const WIDE = 40; // columns of a table that are drawn at once
+
+// Of many columns those that *text* is part of, else those that are kept and the first.
+export function narrowed(columns, text) {
+  if (columns.length <= WIDE) return columns;
+  if (text) return columns.filter((each) => each.header.toLowerCase().includes(text.toLowerCase())).slice(0, WIDE);
+  const chosen = new Set([...new Set([...columns.filter((each) => each.isKept), ...columns])].slice(0, WIDE));
+  return columns.filter((each) => chosen.has(each));
+}
+
 let numbers = 0;
 export const uniqueId = (name) => `${name}-${(numbers += 1)}`;
 

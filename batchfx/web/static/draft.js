@@ -1,7 +1,7 @@
 // A draft: how the file is read, which column is which field, and its first rows.
 
-import { button, h, swap } from "./dom.js";
-import { labelled, note, OPTION, options } from "./widget.js";
+import { button, cellText, h, narrowed, swap, uniqueId, WIDE } from "./dom.js";
+import { careful, labelled, note, OPTION, options } from "./widget.js";
 
 const ENCODINGS = ["utf-8", "cp1252", "iso-8859-1", "iso-8859-15", "cp1250", "cp1251", "utf-16", "mac-roman", "cp850", "shift_jis", "gb18030"];
 const DELIMITERS = [",", ";", "\t", "|"];
@@ -11,6 +11,8 @@ const RARE = { currency_allowed: ["true", "false"], percent: ["fraction", "numbe
 const DECIMALS = [".", ","];
 const AUTO = "auto";
 const SHOWN_ROWS = 8;
+const MOST_CHOICES = 200; // columns in a list; of more, a name is written
+const MOST_NAMES = 30;
 const PAUSE = 600; // ms
 
 // What the mapping shows in any case, or the widget asks in its own way.
@@ -34,11 +36,14 @@ export class DraftView {
 
   draw() {
     swap(this.element, this.head(), this.refusal, this.questions(), this.reading(), this.mapping(), this.preview(), this.warnings(), this.trouble, this.actions(), this.live);
+    if (this.widget.allowed.has("edit")) return;
+    for (const each of this.element.querySelectorAll(".facts :is(input, select), .mapping :is(input, select, button)")) each.disabled = true;
   }
 
   head() {
-    const { batch } = this.draft;
-    return h("div", { class: "stack near" }, h("h2", {}, this.say("draft.title")), h("p", { class: "soft" }, batch.source_name));
+    const { batch, layout } = this.draft;
+    const kind = `${batch.importer} · ${layout.format.toUpperCase()}`;
+    return h("div", { class: "stack near" }, h("h2", {}, this.say("draft.title")), h("p", {}, h("span", { class: "strong" }, batch.source_name), h("span", { class: "soft" }, ` · ${kind}`)));
   }
 
   // With keys one comes by what is between: only what stays for a moment is meant.
@@ -58,6 +63,7 @@ export class DraftView {
         this.refusal.replaceChildren();
         this.live.textContent = this.say("draft.changed");
       } catch (error) {
+        if (error.kind === "illegal_move") await this.widget.overtaken();
         this.refusal.replaceChildren(this.widget.complaint(error));
         this.refusal.scrollIntoView({ block: "nearest" });
       }
@@ -81,7 +87,6 @@ export class DraftView {
     const found = layout.settings;
     const isText = ["csv", "fixed"].includes(layout.format);
     const controls = [
-      h("div", { class: "field" }, h("p", { class: "label" }, this.say("read.format")), h("p", { class: "plain" }, layout.format.toUpperCase())),
       "encoding" in found && isText && this.choice("encoding", ENCODINGS, found.encoding, (each) => each.toUpperCase()),
       "delimiter" in found && this.choice("delimiter", DELIMITERS, found.delimiter, (each) => this.sign("delimiter", each)),
       "sheet" in found && this.text("sheet", settings.sheet ?? found.sheet),
@@ -140,24 +145,25 @@ export class DraftView {
   // --- Which column is which field
 
   mapping() {
-    const { fields, unused, left_out: left } = this.draft;
+    const { fields, unused, left_out: left, layout } = this.draft;
     const head = ["map.field", "map.column", "map.first"].map((key) => h("th", { scope: "col" }, this.say(key)));
     const others = [...unused, ...left];
+    const names = others.length > MOST_NAMES ? `${others.slice(0, MOST_NAMES).join(", ")} …` : this.widget.texts.list(others);
+    this.header = [...new Set(layout.header.map((each, position) => each || this.say("column", { n: position + 1 })))];
+    this.names = uniqueId("columns");
+    const list = this.header.length > MOST_CHOICES && h("datalist", { id: this.names }, this.header.map((each) => h("option", { value: each })));
     return this.section("map.title", "map.text",
       h("div", { class: "scroll" }, h("table", { class: "table mapping cards" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, fields.map((each) => this.field(each))))),
-      others.length > 0 && h("p", { class: "small soft" }, this.say("map.unused", { n: others.length, names: this.widget.texts.list(others) })));
+      list, others.length > 0 && h("p", { class: "small soft" }, this.say("map.unused", { n: others.length, names })));
   }
 
   field(field) {
     const isMissing = field.is_required && field.column === null;
     const id = `f-${this.draft.batch.number}-${field.name}`;
-    const header = this.draft.layout.header.map((each, position) => each || this.say("column", { n: position + 1 }));
-    const entries = [["", this.say(isMissing ? "map.choose" : "map.none")], ...[...new Set(header)].map((each) => [each, each])];
-    const chosen = field.column ?? "";
-    const control = h("select", {
+    const none = this.say(isMissing ? "map.choose" : "map.none");
+    const control = this.columnOf(field, none, {
       id, "data-key": id, "aria-describedby": `${id}-how`, "aria-invalid": isMissing ? "true" : undefined, "aria-label": this.say("map.for", { name: field.header }),
-      onchange: (event) => this.meant(event, (column) => this.map(field, column)),
-    }, options(entries, chosen));
+    });
     const suggestion = field.suggestion && button(this.say("map.take", { name: field.suggestion }), () => this.map(field, field.suggestion), { kind: "quiet little", "data-key": `${id}-take` });
     const mark = field.is_required && h("span", { class: isMissing ? "need" : "soft" }, ` ${this.say("map.required")}`);
     const how = h("span", { id: `${id}-how`, class: `small ${isMissing ? "need" : "soft"}` }, this.how(field, isMissing));
@@ -165,6 +171,20 @@ export class DraftView {
       h("th", { scope: "row", "data-label": this.say("map.field") }, h("span", {}, field.header, mark)),
       h("td", { "data-label": this.say("map.column") }, h("div", { class: "stack near" }, control, how, suggestion)),
       h("td", { "data-label": this.say("map.first"), class: "soft" }, this.example(field) || "–"));
+  }
+
+  // A list of the columns; of very many, one is named.
+  columnOf(field, none, properties) {
+    const chosen = field.column ?? "";
+    if (this.header.length <= MOST_CHOICES) {
+      const taken = (event) => this.meant(event, (column) => this.map(field, column));
+      return h("select", { ...properties, onchange: taken }, options([["", none], ...this.header.map((each) => [each, each])], chosen));
+    }
+    const named = ({ target }) => {
+      if (!target.value || this.header.includes(target.value)) this.map(field, target.value);
+      else target.value = chosen;
+    };
+    return h("input", { ...properties, value: chosen, placeholder: none, list: this.names, autocomplete: "off", spellcheck: "false", onchange: named });
   }
 
   how(field, isMissing) {
@@ -193,19 +213,32 @@ export class DraftView {
   preview() {
     const { layout, rows, fields } = this.draft;
     if (!rows.length) return this.section("preview.title", "preview.empty");
-    const names = new Map(fields.filter((each) => each.position !== null).map((each) => [each.position, each.name]));
-    const head = [h("th", { scope: "col" }, this.say("row")), ...layout.header.map((each, n) => h("th", { scope: "col" }, each || this.say("column", { n: n + 1 })))];
-    const body = rows.slice(0, SHOWN_ROWS).map((each) => this.row(each, names));
+    this.byPosition = new Map(fields.filter((each) => each.position !== null).map((each) => [each.position, each.name]));
+    this.told = new Set();
+    const columns = layout.header.map((each, position) => ({ position, header: each || this.say("column", { n: position + 1 }), isKept: this.byPosition.has(position) }));
+    const shown = narrowed(columns, this.sought ?? "");
+    const head = [h("th", { scope: "col" }, this.say("row")), ...shown.map((each) => h("th", { scope: "col" }, each.header))];
+    const body = rows.slice(0, SHOWN_ROWS).map((each) => this.row(each, shown));
     return this.section("preview.title", "preview.text",
+      columns.length > WIDE && this.widget.finder(shown.length, columns.length, this.sought, (text) => {
+        this.sought = text;
+        this.draw();
+      }),
       h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": this.say("preview.title"), "data-key": "preview" },
         h("table", { class: "table cells" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body))));
   }
 
-  row({ row, cells, issues }, names) {
-    const content = cells.map((cell, position) => {
-      const found = issues.filter((each) => each.field !== null && each.field === names.get(position));
-      const said = found.map((each) => h("p", { class: "small" }, this.widget.plain(each.message)));
-      return h("td", { class: found.length ? "marked" : cell === null ? "empty" : undefined }, h("span", { class: "text" }, cell ?? "–"), said);
+  // What is said of a column in many rows is shown once.
+  row({ row, cells, issues }, shown) {
+    const content = shown.map(({ position }) => {
+      const cell = cells[position] ?? null;
+      const found = issues.filter((each) => each.field !== null && each.field === this.byPosition.get(position));
+      const said = found.map((each) => {
+        const isTold = this.told.has(each.field + each.message);
+        this.told.add(each.field + each.message);
+        return h("p", { class: isTold ? "hidden" : "small" }, this.widget.plain(each.message));
+      });
+      return h("td", { class: found.length ? "marked" : cell === null ? "empty" : undefined }, cellText(cell), said);
     });
     return h("tr", {}, h("th", { scope: "row", class: "number" }, this.widget.texts.number(row)), content);
   }
@@ -227,11 +260,11 @@ export class DraftView {
     const names = fields.filter((each) => missing.includes(each.name)).map((each) => each.header);
     const lacks = names.length > 0 && note("warning", this.say("draft.missing", { n: names.length, names: this.widget.texts.list(names) }));
     const earlier = before !== null && note("warning", this.say("draft.before", { batch: String(before) }));
-    const off = names.length > 0 || !may("start") ? "true" : undefined;
+    const off = names.length > 0 ? "true" : undefined;
     const shown = [
-      button(this.say("check"), (event) => this.start(event.currentTarget, true), { kind: "main", picture: "check", "aria-disabled": off, "data-key": "check" }),
-      button(this.say("import.now"), (event) => this.start(event.currentTarget, false), { "aria-disabled": off, "data-key": "import" }),
-      may("cancel") && button(this.say("discard"), (event) => this.discard(event.currentTarget), { kind: "quiet", "data-key": "discard" }),
+      may("start") && button(this.say("check"), (event) => this.start(event.currentTarget, true), { kind: "main", picture: "check", "aria-disabled": off, "data-key": "check" }),
+      may("start") && button(this.say("import.now"), (event) => this.start(event.currentTarget, false), { "aria-disabled": off, "data-key": "import" }),
+      may("cancel") && careful(this.widget, this.say("discard"), this.say("discard.sure"), (pressed) => this.discard(pressed), "quiet"),
     ];
     return h("div", { class: "stack" }, lacks, earlier, h("div", { class: "line stretch" }, shown.filter(Boolean)));
   }
@@ -259,7 +292,7 @@ export class DraftView {
   async discard(pressed) {
     await this.widget.act(pressed, this.trouble, async () => {
       await this.widget.api.post(`batches/${this.draft.batch.number}/cancel`);
-      this.discarded();
+      await this.discarded(this.draft.batch.source_name);
     });
   }
 }

@@ -26,7 +26,7 @@ export class Follower {
   }
 
   open() {
-    const source = new EventSource(this.api.url(`${this.path}/events`, { after: this.cursor }));
+    const source = new EventSource(this.api.url(`${this.path}/events`, { after: this.cursor }), { withCredentials: true });
     this.source = source;
     source.onopen = () => {
       this.vain = 0;
@@ -54,8 +54,8 @@ export class Follower {
     this.cursor = cursor;
     this.later(() => this.ask(), SILENCE);
     if (state) this.tell({ ...this.known, cursor, seq, state, total, tally, progress, waits_for: null });
-    // Events don't say what it waits for, nor what may be done now.
-    if (kind !== "progressed") this.refresh();
+    // Events don't say what it waits for or what may be done now, nor what is at work.
+    if (kind !== "progressed" || state === "paused") this.refresh();
   }
 
   restart(batch, isLast) {

@@ -1,9 +1,26 @@
 // What is wrong with a batch, by cause, with one replacement for all rows of a cause.
 
 import { button, h, icon, swap } from "./dom.js";
-import { labelled, note, skeleton } from "./widget.js";
+import { ask, labelled, note, skeleton } from "./widget.js";
 
 const SHOWN = 8;
+const PAGE = 1000;
+const LONGEST = 500; // characters that are looked for
+const MOST_PAGES = 20; // that are counted through
+
+// In how many rows a replacement would be made; a text where there are very many.
+export async function countOf(widget, batch, { code, field, value }) {
+  let [n, after] = [0, null];
+  for (let page = 0; page < MOST_PAGES; page += 1) {
+    const { rows, columns, next } = await widget.api.get(`batches/${batch.number}/rows`, { code, field, text: value?.slice(0, LONGEST), after, limit: PAGE });
+    const { header } = columns.find((each) => each.field === field);
+    n += rows.filter((each) => each.values[header] === value).length;
+    if (next === null) return n;
+    after = next;
+  }
+  return `${widget.texts.number(n)}+`;
+}
+
 const isMild = (group) => group.level !== "error";
 
 export class ProblemsView {
@@ -19,7 +36,8 @@ export class ProblemsView {
     try {
       const { groups } = await this.widget.api.get(`batches/${this.batch.number}/issues`);
       this.names = await this.titles;
-      this.groups = groups.filter((each) => each.code !== "unknown_columns").sort((one, other) => isMild(one) - isMild(other));
+      const isTold = (group) => group.row === null && this.batch.file_issues.some((each) => each.code === group.code && each.field === group.field);
+      this.groups = groups.filter((each) => !isTold(each)).sort((one, other) => isMild(one) - isMild(other));
       this.draw();
     } catch (error) {
       swap(this.element, this.widget.complaint(error, () => this.load()));
@@ -67,15 +85,28 @@ export class ProblemsView {
     const trouble = h("div", { class: "stack" });
     const apply = (event) => {
       event.preventDefault();
-      widget.act(submit, trouble, () => this.fix(group, value.value, replacement.value));
+      const said = { code: group.code, field: group.field, value: value.value || null, replacement: replacement.value || null };
+      widget.act(submit, trouble, () => this.askFix(said, submit, trouble));
     };
     const submit = h("button", { class: "button main" }, widget.say("fix.apply"));
     return h("form", { class: "stack", onsubmit: apply }, h("div", { class: "fix" }, labelled(widget.say("fix.value"), value), labelled(widget.say("fix.by"), replacement), submit), trouble);
   }
 
-  async fix(group, value, replacement) {
+  // Says in how many rows it would be, before it is done.
+  async askFix(said, submit, trouble) {
     const { widget, batch } = this;
-    const said = { code: group.code, field: group.field, value: value || null, replacement: replacement || null };
+    const n = await countOf(widget, batch, said);
+    if (!n) return this.fix(said);
+    const back = () => {
+      trouble.replaceChildren();
+      submit.focus();
+    };
+    const question = widget.say("fix.sure", { n, value: said.value ?? "–", by: said.replacement ?? "–" });
+    ask(widget, trouble, question, () => widget.act(submit, trouble, () => this.fix(said)), back);
+  }
+
+  async fix(said) {
+    const { widget, batch } = this;
     const { changed } = await widget.api.post(`batches/${batch.number}/issues/fix`, said);
     this.open = null;
     this.told = note(changed ? "good" : "plain", widget.say(changed ? "fix.done" : "fix.nothing", { n: changed }));

@@ -6,6 +6,7 @@ import { careful, note, Widget } from "./widget.js";
 
 export const VERDICTS = ["created", "updated", "unchanged", "skipped", "invalid", "failed", "unknown", "pending"];
 const SAID_EVERY = 5000; // ms between two sentences to a screen reader
+const LOOKED_EVERY = 60000; // ms between two looks at what has ended: others may go on with it
 
 const IDLE = ["draft", "paused", "stopped", "failed", "cancelled"];
 
@@ -14,11 +15,16 @@ export const isActive = (batch) => batch.state === "staging" || batch.state === 
 const isMended = (batch) => batch.state === "checked" && !batch.dry_run && batch.tally.pending > 0;
 const shareOf = (batch) => (isMended(batch) ? 1 - batch.tally.pending / batch.total : batch.progress.share);
 const isWell = (batch) => batch.state === "completed" && !batch.faulty && !batch.tally.pending;
+const isNothing = (batch) => batch.state === "cancelled" && !batch.total;
 
-// The view of a batch's progress. *changed* is told the batch whenever it is another.
+// A row that was only checked is no longer waiting for anything but the import.
+export const verdictKey = (verdict, batch) => `verdict.${verdict === "pending" && batch.state === "checked" ? "valid" : verdict}`;
+
+// The view of a batch's progress. *changed* is told the batch whenever it is another,
+// *renewed* when somebody else has gone on with one that had ended.
 export class ProgressView {
-  constructor(widget, batch, changed = () => {}) {
-    Object.assign(this, { widget, changed, said: 0, batch: {} });
+  constructor(widget, batch, changed = () => {}, renewed = () => {}) {
+    Object.assign(this, { widget, changed, renewed, said: 0, batch: {} });
     this.build();
     this.update(batch);
     this.follow();
@@ -26,7 +32,7 @@ export class ProgressView {
 
   build() {
     const id = uniqueId("state");
-    this.state = h("h3", { id });
+    this.state = h("h2", { id, class: "state" });
     this.fill = h("div");
     this.bar = h("div", { class: "bar", role: "progressbar", "aria-labelledby": id, "aria-valuemin": 0, "aria-valuemax": 100 }, this.fill);
     this.facts = h("p", { class: "line small soft" });
@@ -41,18 +47,40 @@ export class ProgressView {
 
   follow() {
     this.stop();
-    if (ENDED.includes(this.batch.state) || this.batch.state === "draft") return;
+    if (this.batch.state === "draft") return;
+    if (ENDED.includes(this.batch.state)) return this.watch();
     this.follower = new Follower(this.widget.api, this.batch, (batch) => this.update(batch), (isLost) => this.lost(isLost));
+  }
+
+  // Looks now and then, and when one comes back to the page, whether it is still over.
+  watch() {
+    const look = () => document.visibilityState === "visible" && this.look();
+    const timer = setInterval(look, LOOKED_EVERY);
+    document.addEventListener("visibilitychange", look);
+    this.unwatch = () => {
+      clearInterval(timer);
+      document.removeEventListener("visibilitychange", look);
+    };
+  }
+
+  async look() {
+    const batch = await this.widget.api.get(`batches/${this.batch.number}`).catch(() => null);
+    if (!this.unwatch || !batch || batch.seq <= this.batch.seq) return;
+    this.update(batch);
+    if (!ENDED.includes(batch.state)) return this.follow();
+    this.renewed();
   }
 
   stop() {
     this.follower?.stop();
-    this.follower = null;
+    this.unwatch?.();
+    this.follower = this.unwatch = null;
   }
 
   lost(isLost) {
     if (this.isLost === isLost) return;
     this.isLost = isLost;
+    if (!isLost) this.trouble.replaceChildren();
     this.draw();
   }
 
@@ -61,6 +89,7 @@ export class ProgressView {
     const before = this.batch;
     if (batch.seq < before.seq) return;
     this.batch = batch;
+    if (batch.state !== before.state) this.trouble.replaceChildren(); // of what was before
     this.draw();
     this.changed(batch, before);
   }
@@ -71,7 +100,7 @@ export class ProgressView {
     this.drawBar();
     this.drawFacts();
     this.drawCounts();
-    const asked = JSON.stringify([batch.state, batch.moves, batch.waits_for, batch.reason, this.isLost, widget.texts.language]);
+    const asked = JSON.stringify([batch.state, batch.moves, batch.waits_for, batch.reason, batch.at_work, this.isLost, widget.texts.language]);
     if (asked !== this.drawn) {
       this.drawn = asked;
       this.drawButtons();
@@ -82,19 +111,24 @@ export class ProgressView {
 
   words() {
     const { batch, widget } = this;
+    const { skipped } = batch.tally;
     if (batch.waits_for) return widget.say(`waits.${batch.waits_for}`);
+    if (isNothing(batch)) return widget.say("state.cancelled.none");
     if (batch.state === "completed" && batch.faulty) return widget.say("state.completed.faulty", { n: batch.faulty });
     if (batch.state === "checked") {
       if (isMended(batch)) return widget.say("state.corrected", { n: batch.tally.pending });
       if (batch.faulty) return widget.say("state.checked.faulty", { n: batch.faulty });
+      if (skipped) return widget.say("state.checked.left", { n: skipped });
     }
     if (batch.state === "running" && batch.dry_run) return widget.say("state.checking");
+    if (isWell(batch) && skipped) return widget.say("state.completed.left", { n: skipped });
     return widget.say(isWell(batch) ? "state.completed.well" : `state.${batch.state}`);
   }
 
   drawBar() {
     const { batch, bar } = this;
     const isKnown = batch.state !== "staging";
+    bar.hidden = this.facts.hidden = isNothing(batch);
     const share = isKnown ? shareOf(batch) : 0;
     this.fill.style.width = `${share * 100}%`;
     bar.className = `bar ${isWell(batch) ? "good" : IDLE.includes(batch.state) ? "idle" : ""}`;
@@ -134,7 +168,7 @@ export class ProgressView {
     }
     for (const each of shown) {
       setText(this.numbers[each], widget.texts.number(batch.tally[each]));
-      setText(this.labels[each], widget.say(`verdict.${each === "pending" && batch.state === "checked" ? "valid" : each}`, { n: batch.tally[each] }));
+      setText(this.labels[each], widget.say(verdictKey(each, batch), { n: batch.tally[each] }));
     }
   }
 
@@ -159,10 +193,16 @@ export class ProgressView {
     const found = [
       this.isLost && note("warning", widget.say("lost")),
       waits && note("plain", waits),
-      batch.state === "paused" && note("plain", widget.say("waits.paused")),
+      batch.state === "paused" && note("plain", this.pausing()),
       batch.reason && note("warning", batch.reason),
     ];
     this.notes.replaceChildren(...found.filter(Boolean));
+  }
+
+  // What a worker has begun is finished; until then counts go on.
+  pausing() {
+    const n = this.batch.at_work;
+    return this.widget.say(n ? "waits.pausing" : "waits.paused", { n });
   }
 
   async move(name, pressed) {
@@ -187,6 +227,7 @@ export class BatchfxProgress extends Widget {
 
   async begin(isCurrent) {
     const number = this.getAttribute("batch");
+    this.wanted = ["batch", number];
     if (!number) return this.show(h("p", { class: "soft" }, this.say("progress.none")));
     const batch = await this.api.get(`batches/${encodeURIComponent(number)}`);
     if (!isCurrent()) return;
@@ -200,5 +241,19 @@ export class BatchfxProgress extends Widget {
   leave() {
     super.leave();
     this.view?.stop();
+    this.view = null;
+  }
+
+  returned() {
+    if (this.view) this.view.follow();
+    else this.restart();
+  }
+
+  // Somebody else was faster: what is shown is as old as the button.
+  async overtaken() {
+    const batch = await this.api.get(`batches/${this.getAttribute("batch")}`).catch(() => null);
+    if (!batch || !this.view) return;
+    this.view.update(batch);
+    this.view.follow();
   }
 }

@@ -2,8 +2,8 @@
 
 import { Api, BASE } from "./api.js";
 import "./batchfx.js";
-import { button, h, icon, swap } from "./dom.js";
-import { isActive } from "./progress.js";
+import { button, cellText, h, icon, narrowed, swap, WIDE } from "./dom.js";
+import { isActive, verdictKey } from "./progress.js";
 import { languageOf, textsIn } from "./text.js";
 import { labelled, note, options, skeleton, Widget } from "./widget.js";
 
@@ -14,18 +14,26 @@ const FROM = "batchfx-from";
 
 const [, number, row] = location.pathname.match(/\/batches\/(\d+)(?:\/rows\/(\d+))?\/?$/) ?? [];
 const batchPage = (batch) => `${BASE}/batches/${batch}`;
+const here = () => location.pathname + location.search;
+
+// How people sign in: by the printed "token", or at the address of the application
+// that this is part of, which may be unknown ("").
+const { page, signIn: SIGN_IN } = document.body.dataset;
+const hostSignIn = () => SIGN_IN.replace("{next}", encodeURIComponent(sessionStorage.getItem(FROM) ?? here()));
 
 // --- The list of batches
 
 class BatchfxBatches extends Widget {
   async begin() {
-    this.filter = { state: "", importer: "", text: "" };
+    const said = new URLSearchParams(location.search);
+    this.filter = Object.fromEntries(["state", "importer", "text"].map((each) => [each, said.get(each) ?? ""]));
+    if (!STATES.includes(this.filter.state)) this.filter.state = "";
     const { importers } = await this.api.get("importers");
     const any = ["", this.say("batches.any")];
     const taken = (name) => (event) => this.refine({ [name]: event.target.value });
-    const state = h("select", { onchange: taken("state") }, options([any, ...STATES.map((each) => [each, this.say(`name.${each}`)])], ""));
-    const type = h("select", { onchange: taken("importer") }, options([any, ...importers.map((each) => [each.name, each.name])], ""));
-    const text = h("input", { type: "search", oninput: (event) => this.typed(event.target.value) });
+    const state = h("select", { onchange: taken("state") }, options([any, ...STATES.map((each) => [each, this.say(`name.${each}`)])], this.filter.state));
+    const type = h("select", { onchange: taken("importer") }, options([any, ...importers.map((each) => [each.name, each.name])], this.filter.importer));
+    const text = h("input", { type: "search", value: this.filter.text, oninput: (event) => this.typed(event.target.value) });
     this.place = h("div", { class: "stack", "aria-live": "off" }, skeleton());
     this.show(h("div", { class: "facts" }, labelled(this.say("batches.text"), text), labelled(this.say("batches.state"), state), labelled(this.say("batches.type"), type)), this.place);
     await this.load();
@@ -42,9 +50,16 @@ class BatchfxBatches extends Widget {
     this.typing = setTimeout(() => this.refine({ text }), TYPED);
   }
 
+  // The address has the filters, so that one comes back to the same list.
   refine(change) {
     Object.assign(this.filter, change);
+    const query = new URLSearchParams(Object.entries(this.filter).filter(([, value]) => value));
+    history.replaceState(null, "", query.size ? `?${query}` : location.pathname);
     return this.load();
+  }
+
+  returned() {
+    return this.batches ? this.load() : this.restart();
   }
 
   async load(before) {
@@ -94,27 +109,41 @@ class BatchfxBatches extends Widget {
 
 class BatchfxRow extends Widget {
   async begin(isCurrent) {
-    const path = `batches/${this.getAttribute("batch")}/rows/${this.getAttribute("row")}`;
-    const history = await this.api.get(path);
-    if (isCurrent()) this.show(this.fate(history.row), this.values(history), this.changes(history.revisions));
+    const path = `batches/${this.getAttribute("batch")}`;
+    this.wanted = ["row", this.getAttribute("row")];
+    const [batch, history] = await Promise.all([this.api.get(path), this.api.get(`${path}/rows/${this.getAttribute("row")}`)]);
+    if (isCurrent()) this.show(this.fate(history.row, batch), this.values(history), this.changes(history.revisions));
   }
 
-  fate(row) {
-    const verdict = h("span", { class: `verdict strong ${row.verdict}` }, h("i", { class: "dot" }), this.say(`verdict.${row.verdict}`, { n: 1 }));
+  returned() {
+    this.restart();
+  }
+
+  fate(row, batch) {
+    const verdict = h("span", { class: `verdict strong ${row.verdict}` }, h("i", { class: "dot" }), this.say(verdictKey(row.verdict, batch), { n: 1 }));
     const record = row.record_id && h("span", { class: "soft" }, this.say("history.record", { id: row.record_id }));
     const issues = row.issues.map((each) => note(each.level === "error" ? "warning" : "plain", this.plain(each.message)));
     return h("div", { class: "stack" }, h("div", { class: "line" }, verdict, record), row.reason && h("p", { class: "soft" }, row.reason), issues);
   }
 
-  values({ row, as_read: read, columns }) {
+  values(history, sought = "") {
+    const { row, as_read: read, columns } = history;
+    const known = columns.map((each) => ({ ...each, isKept: each.field !== null }));
+    const shown = narrowed(known, sought);
+    const again = (text) => {
+      section.replaceWith(this.values(history, text));
+      this.shadowRoot.querySelector("[data-key=finder]").focus();
+    };
+    const finder = columns.length > WIDE && this.finder(shown.length, columns.length, sought, again);
     const wrong = new Set(row.issues.map((each) => each.field));
     const head = ["field", "read", "now"].map((each) => h("th", { scope: "col" }, this.say(`history.${each}`)));
-    const cell = (name, value, kind) => h("td", { class: [kind, value === null && "empty"].filter(Boolean).join(" "), "data-label": this.say(`history.${name}`) }, h("span", {}, value ?? "–"));
-    const lines = columns.map(({ header, field }) => h("tr", {},
+    const cell = (name, value, kind) => h("td", { class: [kind, value === null && "empty"].filter(Boolean).join(" "), "data-label": this.say(`history.${name}`) }, cellText(value));
+    const lines = shown.map(({ header, field }) => h("tr", {},
       h("th", { scope: "row", "data-label": this.say("history.field") }, header),
       cell("read", read[header] ?? null, "soft"),
       cell("now", row.values[header] ?? null, field && wrong.has(field) ? "marked" : read[header] === row.values[header] ? "" : "strong")));
-    return h("section", { class: "stack" }, h("h2", {}, this.say("history.values")), h("div", { class: "scroll" }, h("table", { class: "table cells cards" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, lines))));
+    const section = h("section", { class: "stack" }, h("h2", {}, this.say("history.values")), finder, h("div", { class: "scroll" }, h("table", { class: "table cells cards" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, lines))));
+    return section;
   }
 
   changes(revisions) {
@@ -126,28 +155,49 @@ class BatchfxRow extends Widget {
   }
 }
 
-// --- Signing in with the token that was printed
+// --- Signing in: as a page, or above a page whose session has ended (`in-place`)
 
 class BatchfxSignIn extends Widget {
   async begin() {
     const token = new URLSearchParams(location.hash.slice(1)).get("token");
-    if (location.hash) history.replaceState(null, "", location.pathname);
+    if (token) history.replaceState(null, "", location.pathname);
+    const isInPlace = this.hasAttribute("in-place");
+    const isSent = isInPlace || sessionStorage.getItem(FROM);
+    const ended = isSent && note("plain", this.say(isInPlace ? "site.ended.here" : "site.ended"));
+    if (SIGN_IN !== "token") return this.show(h("div", { class: "card stack" }, isInPlace && ended, this.elsewhere(isInPlace)));
+    const { form, enter, input } = this.form(ended);
+    this.show(form);
+    if (token) await enter(token);
+    else input.focus();
+  }
+
+  form(ended) {
     const input = h("input", { type: "password", autocomplete: "off", required: true, "aria-describedby": "how" });
     const trouble = h("div", { class: "stack" });
     const submit = h("button", { class: "button main" }, this.say("site.sign_in"));
     const enter = (text) => this.act(submit, trouble, async () => {
       await this.api.post("session", { token: text.trim() });
-      const from = sessionStorage.getItem(FROM);
-      sessionStorage.removeItem(FROM);
-      location.replace(from ?? `${BASE}/`);
+      this.done();
     });
     const form = h("form", { class: "card stack", onsubmit: (event) => {
       event.preventDefault();
       enter(input.value);
-    } }, labelled(this.say("site.token"), input, h("p", { id: "how", class: "small soft" }, this.say("site.token.text"))), trouble, h("div", { class: "line stretch" }, submit));
-    this.show(form);
-    if (token) await enter(token);
-    else input.focus();
+    } }, ended, labelled(this.say("site.token"), input, h("p", { id: "how", class: "small soft" }, this.say("site.token.text"))), trouble, h("div", { class: "line stretch" }, submit));
+    return { form, enter, input };
+  }
+
+  // It is the application around this that knows people.
+  elsewhere(isInPlace) {
+    const link = SIGN_IN && h("a", { class: "button main", href: hostSignIn(), target: isInPlace ? "_blank" : undefined }, this.say("site.sign_in"));
+    const on = button(this.say("again"), () => this.done(), { picture: "again" });
+    return [h("p", {}, this.say("site.elsewhere")), h("div", { class: "line stretch" }, [link, on].filter(Boolean))];
+  }
+
+  done() {
+    if (this.hasAttribute("in-place")) return dispatchEvent(new CustomEvent("batchfx-signed-in"));
+    const from = sessionStorage.getItem(FROM);
+    sessionStorage.removeItem(FROM);
+    location.replace(from ?? `${BASE}/`);
   }
 }
 
@@ -157,26 +207,29 @@ customElements.define("batchfx-sign-in", BatchfxSignIn);
 
 // --- The pages
 
+const links = () => ({ "row-link": `${BASE}/batches/{batch}/rows/{row}` });
 const PAGES = {
   index: ["site.imports", () => h("batchfx-batches")],
   new: ["site.new", () => h("batchfx-import", links())],
   batch: ["site.batch", () => h("batchfx-import", { batch: number, ...links() })],
   row: ["site.row", () => h("batchfx-row", { batch: number, row })],
+  missing: ["site.missing", (texts) => h("p", {}, texts.say("site.missing.text"))],
   "sign-in": ["site.sign_in", () => h("batchfx-sign-in")],
 };
-const links = () => ({ "row-link": `${BASE}/batches/{batch}/rows/{row}` });
 
 async function fill() {
-  const page = document.body.dataset.page;
   const texts = await textsIn(languageOf(document.body));
   const [title, content] = PAGES[page];
   const words = texts.say(title, { n: row ?? number ?? "" });
   const main = document.querySelector("main");
-  const back = page === "row" && h("a", { class: "back", href: batchPage(number) }, icon("left"), texts.say("site.back", { n: number }));
-  const fresh = page === "index" && h("a", { class: "new", href: `${BASE}/new` }, texts.say("site.new"));
-  main.replaceChildren(...[back, h("div", { class: "title" }, h("h1"), fresh)].filter(Boolean), content());
+  const back = (href, text) => h("a", { class: "back", href }, icon("left"), text);
+  const way = page === "row" ? back(batchPage(number), texts.say("site.back", { n: number })) : !["index", "sign-in"].includes(page) && back(`${BASE}/`, texts.say("site.imports"));
+  const top = h("div", { class: "title" }, h("h1"));
+  main.replaceChildren(...[way, top, content(texts)].filter(Boolean));
   entitle(words);
-  if (page !== "sign-in") await head(texts, page);
+  if (page === "sign-in") return;
+  const session = await head(texts);
+  if (page === "index" && session.permissions.includes("upload")) top.append(h("a", { class: "new", href: `${BASE}/new` }, texts.say("site.new")));
 }
 
 function entitle(words) {
@@ -184,29 +237,53 @@ function entitle(words) {
   document.title = `${words} · batchfx`;
 }
 
-async function head(texts, page) {
+let isIn = false; // somebody was signed in when this page came
+
+async function head(texts) {
   const skip = h("a", { class: "skip", href: "#content" }, texts.say("site.skip"));
   const home = h("a", { class: "home", href: `${BASE}/`, "aria-current": page === "index" ? "page" : undefined }, "batchfx");
   const header = document.querySelector("header");
   header.replaceChildren(skip, home);
   const session = await new Api(undefined, texts.language).get("session");
-  if (!session.can_sign_out) return;
-  const out = async () => {
-    await new Api(undefined, texts.language).call("DELETE", `${BASE}/api/session`);
-    location.assign(`${BASE}/sign-in`);
-  };
-  header.append(h("button", { type: "button", onclick: out }, texts.say("site.sign_out")));
+  isIn = true;
+  if (session.can_sign_out) header.append(h("button", { type: "button", onclick: () => signOut(texts) }, texts.say("site.sign_out")));
+  return session;
 }
 
-addEventListener("batchfx-signed-out", () => {
-  if (document.body.dataset.page === "sign-in") return;
-  sessionStorage.setItem(FROM, location.pathname);
+async function signOut(texts) {
+  await new Api(undefined, texts.language).call("DELETE", `${BASE}/api/session`);
+  sessionStorage.removeItem(FROM);
   location.assign(`${BASE}/sign-in`);
+}
+
+// Who was in stays on the page, with all that was typed, and signs in above it.
+addEventListener("batchfx-signed-out", async () => {
+  if (page === "sign-in" || document.querySelector("dialog")) return;
+  if (isIn) return signInAbove(await textsIn(languageOf(document.body)));
+  sessionStorage.setItem(FROM, here());
+  location.assign(SIGN_IN.length > "token".length ? hostSignIn() : `${BASE}/sign-in`);
 });
+
+function signInAbove(texts) {
+  if (document.querySelector("dialog")) return;
+  const dialog = h("dialog", { "aria-label": texts.say("site.sign_in") }, h("batchfx-sign-in", { "in-place": true }));
+  dialog.addEventListener("close", () => dialog.remove());
+  addEventListener("batchfx-signed-in", () => dialog.close(), { once: true });
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+// The printed address, opened where one has been sent already, changes nothing but this.
+addEventListener("hashchange", () => location.hash.includes("token=") && document.querySelector("batchfx-sign-in")?.restart());
+
 // A new import becomes the page of its batch, so that reloading it goes on there.
 addEventListener("batchfx-batch", async ({ detail: { batch } }) => {
   history.replaceState(null, "", batchPage(batch));
   entitle((await textsIn(languageOf(document.body))).say("site.batch", { n: batch }));
+});
+addEventListener("batchfx-discarded", async () => {
+  history.replaceState(null, "", `${BASE}/new`);
+  entitle((await textsIn(languageOf(document.body))).say("site.new"));
 });
 addEventListener("batchfx-other", () => location.assign(`${BASE}/new`));
 

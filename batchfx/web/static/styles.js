@@ -30,7 +30,7 @@ sheet.replaceSync(`
 *, ::before, ::after { box-sizing: border-box; }
 h2, h3, p, ul, ol, dl, dd, figure { margin: 0; padding: 0; }
 h2 { font-size: 20px; line-height: 1.3; font-weight: 650; letter-spacing: -.01em; text-wrap: balance; }
-h3 { font-size: 16px; line-height: 1.4; font-weight: 650; }
+h3, .state { font-size: 16px; line-height: 1.4; font-weight: 650; letter-spacing: 0; }
 ul, ol { list-style: none; }
 a { color: var(--accent); text-underline-offset: 3px; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
@@ -49,14 +49,16 @@ a { color: var(--accent); text-underline-offset: 3px; }
 .card { border: 1px solid var(--line); border-radius: calc(var(--radius) * 1.5); background: var(--paper); padding: 24px; }
 .icon { width: 18px; height: 18px; flex: none; fill: none; stroke: currentColor; stroke-width: 1.75; stroke-linecap: round; stroke-linejoin: round; }
 
-.button { display: inline-flex; align-items: center; justify-content: center; gap: 8px; min-height: 40px; padding: 0 16px; border: 1px solid var(--edge); border-radius: var(--radius); background: var(--paper); color: var(--ink); font: inherit; font-weight: 550; text-decoration: none; cursor: pointer; transition: background-color .15s, border-color .15s; }
+.kind { font-weight: 400; }
+.button { display: inline-flex; align-items: center; justify-content: center; gap: 8px; min-height: 40px; padding: 4px 16px; border: 1px solid var(--edge); border-radius: var(--radius); background: var(--paper); color: var(--ink); font: inherit; font-weight: 550; line-height: 1.3; text-decoration: none; cursor: pointer; transition: background-color .15s, border-color .15s; }
 .button:hover { background: var(--tint); }
 .button.main { background: var(--accent); border-color: var(--accent); color: var(--on-accent); }
 .button.main:hover { background: color-mix(in oklab, var(--accent) 88%, var(--ink)); }
-.button.quiet { border-color: transparent; background: none; color: var(--accent); padding: 0 8px; margin-inline: -8px; }
+.button.quiet { border-color: transparent; background: none; color: var(--accent); padding-inline: 8px; margin-inline: -8px; }
 .button.quiet:hover { background: var(--accent-tint); }
 .button.bad { color: var(--bad); }
-.button.little { min-height: 32px; padding: 0 10px; font-size: 13px; }
+.button.little { min-height: 32px; padding-inline: 10px; font-size: 13px; }
+.button.little.quiet { padding-inline: 8px; }
 .button[disabled], .button[aria-disabled=true] { opacity: .5; cursor: default; }
 .button[aria-busy=true] { cursor: progress; }
 
@@ -100,8 +102,8 @@ label, .label { display: block; font-weight: 550; font-size: 13px; margin-block-
 .dot { background: var(--dot, var(--edge)); }
 
 .facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(180px, 1fr)); gap: 16px; align-items: end; }
-.facts .plain { min-height: 40px; line-height: 40px; }
-.scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: var(--radius); }
+.facts:has(.field > p) { align-items: start; }
+.scroll { position: relative; overflow-x: auto; border: 1px solid var(--line); border-radius: var(--radius); }
 .table { width: 100%; border-collapse: collapse; font-size: 14px; }
 .table th { text-align: start; font-weight: 550; }
 .table thead th { font-size: 13px; color: var(--soft); background: var(--tint); white-space: nowrap; }
@@ -109,7 +111,9 @@ label, .label { display: block; font-weight: 550; font-size: 13px; margin-block-
 .table tbody tr:last-child > * { border-block-end: 0; }
 .table .number { text-align: end; color: var(--soft); white-space: nowrap; }
 .table.cells th.number { width: 1%; }
-.table.cells td > span:not(.verdict), .table .text { display: block; width: max-content; max-width: 280px; overflow-wrap: anywhere; white-space: pre-wrap; }
+.table .text { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 4; overflow: hidden; width: max-content; max-width: 280px; overflow-wrap: anywhere; white-space: pre-wrap; }
+.table .text:focus, .table td:focus > .text, .table td:focus-within > .text { display: block; max-height: 320px; overflow: auto; }
+.table .text:focus-visible { outline-offset: 2px; border-radius: 2px; }
 .table .name { overflow-wrap: anywhere; min-width: 160px; }
 .table .empty { color: var(--soft); }
 .table .marked { background: var(--warn-tint); box-shadow: inset 0 -2px var(--warn); }
@@ -126,12 +130,13 @@ label, .label { display: block; font-weight: 550; font-size: 13px; margin-block-
 .groups > li:last-child { border: 0; }
 .groups .count { font-weight: 600; min-width: 20px; }
 .groups .begin { flex-wrap: nowrap; align-items: baseline; flex: 1 1 320px; }
-.groups .begin > .icon { align-self: center; color: var(--dot, var(--soft)); }
+.groups .begin > .icon { align-self: start; margin-block-start: 3px; color: var(--dot, var(--soft)); }
 .mapping .button { justify-self: start; }
-.table td > p.small { max-width: 280px; }
+.table td > p.small { width: max-content; max-width: 280px; margin-block-start: 4px; }
 .mapping td:nth-child(2) { min-width: 220px; }
 .need { color: var(--bad); }
 .fix { display: grid; grid-template-columns: 1fr 1fr auto; gap: 12px; align-items: end; }
+.note .fix { width: 100%; grid-template-columns: minmax(180px, 320px) auto; justify-content: start; }
 .skeleton { display: grid; gap: 12px; }
 .skeleton i { display: block; height: 14px; border-radius: 4px; background: var(--line); animation: breathe 1.6s ease-in-out infinite; }
 .skeleton i:nth-child(2) { width: 70%; } .skeleton i:nth-child(3) { width: 45%; }
@@ -144,10 +149,14 @@ summary { cursor: pointer; font-weight: 550; width: fit-content; border-radius: 
   .drop { padding: 32px 16px; }
   .fix { grid-template-columns: 1fr; }
   .facts { grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 12px; }
-  .stretch > .button { flex: 1 1 100%; }
+  .note .fix { grid-template-columns: minmax(0, 1fr); }
+  .steps { display: grid; grid-template-columns: repeat(4, 1fr); gap: 8px; }
+  .steps li { flex-direction: column; gap: 4px; text-align: center; }
+  .stretch > .button, .stretch > .line, .stretch > .line > .button { flex: 1 1 100%; }
   .cards thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }
   .cards, .cards tbody, .cards tr { display: block; }
-  .table.cards td > span:not(.verdict), .table.cards .text { width: auto; max-width: none; }
+  .table.cards .text { width: auto; max-width: none; }
+  .table.cards th.number { width: auto; }
   .cards td, .cards th { display: grid; grid-template-columns: minmax(84px, 32%) 1fr; gap: 12px; max-width: none; min-width: 0; padding: 6px 14px; border: 0; background: none; text-align: start; }
   .cards td[data-label]::before, .cards th[data-label]::before { content: attr(data-label); color: var(--soft); font-size: 13px; font-weight: 400; white-space: normal; }
   .cards tr { padding: 10px 0; border-block-end: 1px solid var(--line); }

@@ -32,6 +32,8 @@ export class Texts {
     this.language = language;
     this.messages = messages;
     this.plural = new Intl.PluralRules(language);
+    // Numbers and dates are written as where the reader is: en-GB has its day first.
+    this.locale = navigator.languages.find((each) => each.split("-")[0].toLowerCase() === language) ?? language;
   }
 
   has(key) {
@@ -49,26 +51,26 @@ export class Texts {
   }
 
   number(value, digits = 0) {
-    return new Intl.NumberFormat(this.language, { maximumFractionDigits: digits }).format(value);
+    return new Intl.NumberFormat(this.locale, { maximumFractionDigits: digits }).format(value);
   }
 
   // 99.9 % is no 100 %: only what is whole is shown as whole.
   percent(share) {
     const shown = share >= 1 ? 1 : Math.floor(share * 100) / 100;
-    return new Intl.NumberFormat(this.language, { style: "percent" }).format(shown);
+    return new Intl.NumberFormat(this.locale, { style: "percent" }).format(shown);
   }
 
   size(bytes) {
-    const units = ["byte", "kilobyte", "megabyte", "gigabyte"];
-    const step = Math.min(3, bytes > 0 ? Math.floor(Math.log10(bytes) / 3) : 0);
-    const style = { style: "unit", unit: units[step], maximumFractionDigits: step ? 1 : 0 };
-    return new Intl.NumberFormat(this.language, style).format(bytes / 1000 ** step);
+    const units = ["kilobyte", "megabyte", "gigabyte"];
+    const step = Math.min(2, bytes > 1000 ? Math.floor(Math.log10(bytes) / 3) - 1 : 0);
+    const style = { style: "unit", unit: units[step], maximumFractionDigits: 1 };
+    return new Intl.NumberFormat(this.locale, style).format(bytes / 1000 ** (step + 1));
   }
 
   duration(seconds) {
     const whole = Math.max(1, Math.ceil(seconds));
     const unit = (value, name) =>
-      new Intl.NumberFormat(this.language, { style: "unit", unit: name, unitDisplay: "short" }).format(value);
+      new Intl.NumberFormat(this.locale, { style: "unit", unit: name, unitDisplay: "short" }).format(value);
     if (whole < 60) return unit(whole, "second");
     if (whole < 3600) return unit(Math.ceil(whole / 60), "minute");
     return `${unit(Math.floor(whole / 3600), "hour")} ${unit(Math.floor((whole % 3600) / 60), "minute")}`;
@@ -76,7 +78,7 @@ export class Texts {
 
   moment(moment) {
     const style = { dateStyle: "medium", timeStyle: "short" };
-    return new Intl.DateTimeFormat(this.language, style).format(new Date(moment));
+    return new Intl.DateTimeFormat(this.locale, style).format(new Date(moment));
   }
 
   list(texts) {

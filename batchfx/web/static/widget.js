@@ -15,10 +15,16 @@ export class Widget extends HTMLElement {
   }
 
   connectedCallback() {
+    this.onreturn = () => this.returned?.();
+    this.ononline = () => this.reconnected();
+    addEventListener("batchfx-signed-in", this.onreturn);
+    addEventListener("online", this.ononline);
     this.restart();
   }
 
   disconnectedCallback() {
+    removeEventListener("batchfx-signed-in", this.onreturn);
+    removeEventListener("online", this.ononline);
     this.leave();
   }
 
@@ -37,8 +43,15 @@ export class Widget extends HTMLElement {
       this.api = new Api(this.getAttribute("api") ?? undefined, language);
       if (turn === this.turn && this.isConnected) await this.begin(() => turn === this.turn);
     } catch (error) {
-      if (turn === this.turn) this.show(this.complaint(error, () => this.restart()));
+      if (turn === this.turn) this.show(this.absent(error) ?? this.complaint(error, () => this.restart()));
     }
+  }
+
+  // What is said where there is no such batch or row: trying again is of no use.
+  absent(error) {
+    const [key, n] = this.wanted ?? [];
+    const isNone = key && (error.status === 404 || error.kind === "invalid_request");
+    return isNone ? note("error", this.say(`absent.${key}`, { n })) : null;
   }
 
   leave() {
@@ -60,7 +73,19 @@ export class Widget extends HTMLElement {
   // An error in words, with a way on where there is one.
   complaint(error, retry, label = "again") {
     const action = retry && button(this.say(label), retry, { picture: "again", class: "button little" });
-    return note("error", this.words(error), action);
+    const made = note("error", this.words(error), action);
+    made.dataset.kind = error.kind;
+    return made;
+  }
+
+  // What was said for want of a connection is no longer so: what was asked for is tried
+  // again where there is a button for it.
+  reconnected() {
+    for (const each of this.shadowRoot.querySelectorAll("[data-kind=offline]")) {
+      const retry = each.querySelector("button");
+      if (retry) retry.click();
+      else each.remove();
+    }
   }
 
   // Issues name options as a command line has them; here they are controls.
@@ -68,7 +93,7 @@ export class Widget extends HTMLElement {
     return message.replace(OPTION, (_, name, value) => {
       const label = this.texts.has(`read.${name}`) ? this.say(`read.${name}`) : name;
       const key = `${name}.${{ ",": "comma", ".": "point" }[value] ?? value}`;
-      return `“${label}: ${this.texts.has(key) ? this.say(key) : value.replaceAll('"', "")}”`;
+      return this.say("quoted", { text: `${label}: ${this.texts.has(key) ? this.say(key) : value.replaceAll('"', "")}` });
     });
   }
 
@@ -78,18 +103,28 @@ export class Widget extends HTMLElement {
       return this.say("problem.internal");
     }
     const key = `problem.${error.kind}`;
+    if (error.status === 401 && this.texts?.has(key)) return this.say(key);
     return this.plain(error.message) || this.say(this.texts?.has(key) ? key : "problem.internal");
   }
 
+  // Where a table has more columns than can be drawn: which of them are shown.
+  finder(shown, all, text, found) {
+    const input = h("input", { type: "search", value: text ?? "", "data-key": "finder", onchange: (event) => found(event.target.value.trim()) });
+    return labelled(this.say("columns.find"), input, h("p", { class: "small soft" }, this.say("columns.shown", { shown, n: all })));
+  }
+
   // Runs what a button asks for; an error is shown in *place*, and the button works again.
+  // Where the batch turns out to be another than it was, what is shown follows first.
   async act(pressed, place, work) {
     if (pressed.getAttribute("aria-busy")) return;
     pressed.setAttribute("aria-busy", "true");
-    place.replaceChildren();
+    const now = () => (typeof place === "function" ? place() : place);
+    now().replaceChildren();
     try {
       await work();
     } catch (error) {
-      if (error.name !== "AbortError") place.replaceChildren(this.complaint(error));
+      if (error.status === 409 || error.status === 404) await this.overtaken?.();
+      if (error.name !== "AbortError") now().replaceChildren(this.complaint(error));
     } finally {
       pressed.removeAttribute("aria-busy");
     }
@@ -103,10 +138,12 @@ const FIRST = { again: "Try again", "problem.internal": "This could not be loade
 
 const SIGNS = { error: "alert", warning: "alert", good: "check", plain: "clock" };
 
+// *kind* is how it looks; "warning alert" is also read out at once.
 export function note(kind, text, ...more) {
-  const role = { error: "alert", good: "status" }[kind];
+  const [sign, is] = kind.split(" ");
+  const role = { error: "alert", good: "status" }[sign] ?? is;
   const content = h("div", {}, h("p", {}, text), ...more);
-  return h("div", { class: `note ${kind}`, role }, icon(SIGNS[kind] ?? SIGNS.plain), content);
+  return h("div", { class: `note ${kind}`, role }, icon(SIGNS[sign] ?? SIGNS.plain), content);
 }
 
 export const skeleton = () => h("div", { class: "skeleton", "aria-busy": "true" }, h("i"), h("i"), h("i"));
@@ -122,24 +159,30 @@ export function options(entries, chosen) {
   return entries.map(([value, text]) => h("option", { value, selected: value === chosen }, text));
 }
 
+// Asks once more in *place*: *work* is told the button of the yes, *back* is for the no.
+export function ask(widget, place, question, work, back) {
+  const yes = button(widget.say("yes"), () => work(yes), { kind: "little bad" });
+  const no = button(widget.say("no"), back, { kind: "little" });
+  const keys = (event) => {
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    back();
+  };
+  place.replaceChildren(h("div", { class: "line", role: "group", "aria-label": question, onkeydown: keys }, h("span", { class: "small strong" }, question), no, yes));
+  no.focus();
+}
+
 // A button that asks once more before it does what can't be taken back.
-export function careful(widget, label, question, work) {
+export function careful(widget, label, question, work, kind = "little") {
   const place = h("span", { class: "line" });
   const rest = (focus) => {
-    const first = button(label, ask, { kind: "little" });
+    const first = button(label, () => ask(widget, place, question, go, () => rest(true)), { kind });
     place.replaceChildren(first);
     if (focus) first.focus();
   };
-  const ask = () => {
-    const yes = button(widget.say("yes"), async () => {
-      rest(true);
-      await work(place.firstChild);
-    }, { kind: "little bad" });
-    const no = button(widget.say("no"), () => rest(true), { kind: "little" });
-    const text = h("span", { class: "small strong" }, question);
-    place.replaceChildren(text, no, yes);
-    place.onkeydown = (event) => event.key === "Escape" && rest(true);
-    no.focus();
+  const go = () => {
+    rest(true);
+    return work(place.firstChild);
   };
   rest(false);
   return place;
