@@ -11,6 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from batchfx.errors import StoreError
+from batchfx.execution import effects as running
 from batchfx.execution import lease, standing
 from batchfx.execution import sweep as sweeping
 from batchfx.execution.holdings import Holdings
@@ -306,3 +307,23 @@ def lock_order_turned() -> None:
         return fail
 
     replace(claims, "fail", made)
+
+
+def effect_done_again() -> None:
+    """Do the effect of a dead worker once more, though nobody can be asked."""
+
+    def reconcilers(_importer: Any) -> dict[str, Callable[[str], None]]:
+        return {"pay": lambda _key: None}
+
+    replace(running, "reconcilers", lambda real: reconcilers)
+
+
+def effect_not_asked_after() -> None:
+    """Do the effect of a dead worker once more, and ask nobody."""
+
+    def made(real: Any) -> Any:
+        return lambda asked, tried, taken: real(
+            asked, tried, running.Taken(taken.claimed_at)
+        )
+
+    replace(running, "_run", made)

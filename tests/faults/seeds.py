@@ -15,6 +15,7 @@ FAULTS = "tests/faults"
 DUELS = f"{FAULTS}/test_duels.py"
 FENCES = f"{FAULTS}/test_fences.py"
 ON_POSTGRESQL = (DUELS, "-k", "postgresql")  # where sessions overlap
+EFFECTS = ("tests/workers/test_effects.py",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,5 +173,15 @@ SEEDS = {
         "Two transactions lock in opposite orders",
         defects.lock_order_turned,
         ON_POSTGRESQL,
+    ),
+    "effect done again": Seed(
+        "An effect whose worker died is done again",
+        defects.effect_done_again,
+        EFFECTS,
+    ),
+    "effect not asked after": Seed(
+        "An effect whose worker died is done again without a question",
+        defects.effect_not_asked_after,
+        EFFECTS,
     ),
 }

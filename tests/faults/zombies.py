@@ -16,6 +16,7 @@ import json
 import os
 import signal
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -23,6 +24,8 @@ from functools import partial
 import click
 
 from batchfx.errors import LeaseLostError, StoreError
+from batchfx.execution.reports import report
+from batchfx.model.states import ACTIVE
 from batchfx.store.engine import open_store
 from tests.faults import worlds
 from tests.faults.forks import ended, fork, in_fork, points_of
@@ -33,6 +36,7 @@ from tests.faults.worlds import OTHER
 
 TOO_LATE, CUT_OFF = 7, 8  # exit codes
 FROZEN = 1.0  # seconds until PostgreSQL ends the transaction of a frozen process
+LONGEST = 60.0  # seconds that the other worker may take
 SAID = {0: "in time", TOO_LATE: "lease lost", CUT_OFF: "cut off"}
 
 
@@ -59,8 +63,13 @@ def late_commit(url: str, number: int) -> None:
 
 
 def finish_for(url: str) -> None:
-    """Do everything that there is to do, as another worker."""
-    worlds.drain(worlds.opened(url), OTHER)
+    """Bring the batch to its end as another worker, once the frozen one is cut off."""
+    store = worlds.opened(url)
+    deadline = time.monotonic() + LONGEST
+    while report(store, worlds.the_batch(store)).batch.state in ACTIVE:
+        assert time.monotonic() < deadline
+        worlds.drain(store, OTHER)
+        time.sleep(FROZEN / 20)
 
 
 def may_stop(killing: Killing, points: list[str]) -> list[int]:

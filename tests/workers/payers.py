@@ -15,7 +15,7 @@ from tests.workers.troubles import TroubleRow
 class PayingImporter(Importer[TroubleRow]):
     """Pays; nobody can ask the far side whether it has."""
 
-    name = "paying"
+    name = "paying-somebody"
     effects = True
     chunk_size = 1
 
@@ -28,7 +28,7 @@ class PayingImporter(Importer[TroubleRow]):
 class AskingImporter(PayingImporter):
     """The same where the far side can be asked."""
 
-    name = "asking"
+    name = "asking-somebody"
 
     def reconcile_pay(self, key: str) -> str | None:
         """Return the receipt if it was paid."""
