@@ -7,7 +7,7 @@ file, how soon pages of the rows of a batch, the largest of these, are there, an
 uploads take. Every run is a process of its own; they take turns, so that a slow spell
 of the machine meets all of them. The batch whose pages are measured is kept in the
 folder, for the next time. ``--only claims [--chunks 1000000] [--seconds 30]
-[--workers 8]`` is about the queue alone, and ``--only workers`` about what a second
+[--workers 4]`` is about the queue alone, and ``--only workers`` about what a second
 process adds.
 """
 
@@ -50,7 +50,7 @@ WAYS = {
 @click.option("--keep", type=click.Path(path_type=Path), help="For pages.")
 @click.option("--chunks", default=1_000_000, show_default=True, help="That wait.")
 @click.option("--seconds", default=30.0, show_default=True, help="Of claiming.")
-@click.option("--workers", default=8, show_default=True, help="That claim.")
+@click.option("--workers", default=4, show_default=True, help="That claim.")
 def main(
     *,
     only: str | None,

@@ -179,8 +179,9 @@ def event_number_read() -> None:
         values = {"batch": key.number, "seq": seq, "kind": kind}
         more = {"at": now_epoch(), "content": dict(content)}
         connection.execute(sa.insert(EVENT).values(**values, **more))
+        told = {"progress_at": now_epoch()} if kind == "progressed" else {}
         newest = sa.update(BATCH).where(BATCH.c.id == key.number)
-        connection.execute(newest.values(event_seq=seq))
+        connection.execute(newest.values(event_seq=seq, **told))
         return seq
 
     replace(events, "add", lambda real: add)
