@@ -50,6 +50,7 @@ RETRY_AFTER = "5"  # seconds, when the database can't be used
 SENTENCES = re.compile(r"(?<=[.!?]) (?=['\"-]|[A-Z])")
 NO_BATCH = re.compile(r"\ATenant '.*' has no batch(?= [0-9])", re.DOTALL)  # to the web
 OPTION = re.compile(r"--set(?= )")
+AT_WORK = re.compile(r"\A(Batch [0-9]+ is being worked on) by .+(?=\.\Z)", re.DOTALL)
 COMMAND = re.compile(r"'batchfx |(?<![\w-])--[a-z]|BATCHFX_")
 INTERNAL = (
     "Something broke inside the application. It was written to its log; nothing that "
@@ -196,7 +197,8 @@ def of_fault() -> Response:
 def without_commands(text: str, but: re.Pattern[str] | None = None) -> str:
     """Return *text* without its sentences about the command line, *but* for some.
 
-    `OPTION` are those that a page has controls for.
+    `OPTION` are those that a page has controls for. Which worker is at a batch is left
+    out as well: its name tells a host.
     """
     first, *others = SENTENCES.split(text)
     kept = [
@@ -204,7 +206,7 @@ def without_commands(text: str, but: re.Pattern[str] | None = None) -> str:
         for each in others
         if not COMMAND.search(but.sub("", each) if but else each)
     ]
-    return " ".join([first, *kept])
+    return " ".join([AT_WORK.sub(r"\1", first), *kept])
 
 
 def refuse_size(limit: int) -> Response:
