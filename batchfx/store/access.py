@@ -22,7 +22,6 @@ from batchfx.store.schema import CHUNK, CREDENTIAL, GRANT, WORKER
 
 TENANT, IMPORTER = "tenant", "importer"
 SILENCE = 60.0  # seconds after which nobody counts on a worker any more
-SILENT = 60.0  # seconds unseen after which a worker is not counted on
 
 Name = sa.ColumnElement[str] | str
 # The version of each importer, as it was dumped; None of one that can't work.

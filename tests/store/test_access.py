@@ -248,7 +248,7 @@ def test_a_worker_is_counted_on_where_it_may_work_and_was_seen_lately(
 
     with store.write() as connection:
         connection.execute(
-            sa.update(WORKER).values(seen_at=now_epoch() - access.SILENT - 1)
+            sa.update(WORKER).values(seen_at=now_epoch() - access.SILENCE - 1)
         )
     assert not counted_on()
     with store.write() as connection:
